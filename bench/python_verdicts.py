@@ -68,13 +68,13 @@ def main() -> None:
                     row[f"{level} interval"] = f"{judged.effect.low:.4f} to {judged.effect.high:.4f}"
             print(name, row, flush=True)
     different = [name for name, row in verdicts.items() if row["same"] in ("faster", "slower")]
-    found = [name for name, row in verdicts.items() if row["more"] == "slower"]
+    noticed = [name for name, row in verdicts.items() if row["more"] == "slower"]
     print(f"equal, called different: {len(different)} of {len(verdicts)} {different}")
-    print(f"5% more, called slower: {len(found)} of {len(verdicts)}")
+    print(f"5% more, called slower: {len(noticed)} of {len(verdicts)}")
     keep(
         "python_verdicts",
         f"python -m bench.python_verdicts --repeats {arguments.repeats}",
-        {"verdicts": verdicts, "called_different": len(different), "found": len(found)},
+        {"verdicts": verdicts, "called_different": len(different), "noticed": len(noticed)},
     )
 
 
