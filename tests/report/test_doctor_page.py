@@ -38,6 +38,9 @@ def test_options_are_not_broken_after_a_hyphen() -> None:
     words = re.findall(r'<span class="word">([^<]*)</span>', written)
     assert words == ["-XX:+UseZGC", "-Xmx1g", "--gc-log"]
     assert html.coded("At 2026-11-29T10:00:00Z.") == 'At <span class="word">2026-11-29T10:00:00Z</span>.'
+    assert html.coded("21 MiB of 5 things in 2 min 3 s, `sleep 5 s`", with_units=True) == (
+        "21\u00a0MiB of 5 things in 2\u00a0min 3\u00a0s, <code>sleep 5 s</code>"
+    )
     assert re.sub("<[^>]+>", "", written) == "Set -XX:+UseZGC -Xmx1g or loadcell doctor --gc-log FILE."
 
 

@@ -45,6 +45,8 @@ _MEASURED = re.compile(r"[<>±+-]?[\d,.]+ [^\W\d]{1,3}(/s)?|[\d,.]+ (min|h) [\d,
 #: A date with its time, which is not broken after a hyphen.
 _STAMP = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z?")
 _WORD = '<span class="word">{}</span>'
+#: The space between a number and its unit, in text with numbers that are not marked.
+_NUMBER = re.compile(r"(?<=\d) (?=(?:[KMGT]iB|B|ms|µs|s|min|h|d)\b)")
 _NAME_PARTS = re.compile(r"(?<=[=,])(?=[^\W\d])")
 _COUNT = re.compile(r"(?<=\d) (?=[^\W\d])")
 _UNIT = re.compile(r"（[^（）]{1,5}）$|\([^()]{1,5}\)$")
@@ -102,12 +104,14 @@ def embedded(document: Any) -> Markup:
     return Markup(json_printable(text))  # noqa: S704 - these lines are the escaping
 
 
-def coded(sentence: str | Iterable[Part]) -> Markup:
-    """A sentence with marked numbers and code."""
+def coded(sentence: str | Iterable[Part], with_units: bool = False) -> Markup:
+    """A sentence with marked numbers and code; with `with_units` other numbers stay with their units."""
     written = []
     for code, alike in groupby(pieces(sentence), key=lambda piece: piece.code):
         inner = "".join(
-            f"<b>{escape(_unbroken(piece.text))}</b>" if piece.figure else escape(piece.text)
+            f"<b>{escape(_unbroken(piece.text))}</b>"
+            if piece.figure
+            else escape(_NUMBER.sub(NO_BREAK, piece.text) if with_units and not code else piece.text)
             for piece in alike
         )
         stamped = _STAMP.sub(lambda match: _WORD.format(match[0]), inner)
