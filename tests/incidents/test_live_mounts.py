@@ -29,7 +29,7 @@ from loadcell.incidents.live.mounts import MountGatherer
 from loadcell.linux import mount_answers, mount_questions, mount_table, procfs
 
 SERVER = Path(__file__).parents[2] / "plans" / "incident" / "fuse_server.py"
-LIMIT_S, BUSY_S = 8.0, 16.0
+LIMIT_S, USUAL_S, MOST_S = 8.0, 2.5, 120.0
 needs_fuse = pytest.mark.skipif(
     (os.getuid() != 0 or not os.access("/dev/fuse", os.R_OK)) and "CI" not in os.environ,
     reason="needs root and FUSE",
@@ -269,7 +269,7 @@ def doctor(pid: int) -> tuple[Any, float]:
     begin = time.monotonic()
     done = subprocess.run(
         [*entered(pid), sys.executable, "-m", "loadcell", "doctor", "--live", "--json"],
-        capture_output=True, text=True, check=False, timeout=30,
+        capture_output=True, text=True, check=False, timeout=MOST_S,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout), time.monotonic() - begin
@@ -289,8 +289,12 @@ def points(tmp_path: Path, count: int) -> list[str]:
 
 @pytest.fixture
 def limit_s() -> float:
-    """8 s, and more on a machine that is busy with other work."""
-    return BUSY_S if os.getloadavg()[0] > (os.cpu_count() or 1) / 2 else LIMIT_S
+    """8 s; more where an examination without dead mounts takes long, on a busy machine."""
+    begin = time.monotonic()
+    command = [sys.executable, "-m", "loadcell", "doctor", "--live", "--json"]
+    subprocess.run(command, capture_output=True, check=False, timeout=MOST_S)
+    usual_s = time.monotonic() - begin
+    return LIMIT_S if usual_s < USUAL_S else LIMIT_S + 2 * usual_s
 
 
 @needs_fuse
@@ -299,7 +303,7 @@ def test_hung_mounts_are_recognised_once_each_and_a_slow_one_is_not(tmp_path: Pa
     the process that asked it.
     """
     stopped, twin, silent, other, slow = points(tmp_path, 5)
-    with namespace(["-0", stopped], ["1000", silent, other], ["1.6", slow]) as pid:
+    with namespace(["-0", stopped], ["1000", silent, other], ["0.8", slow]) as pid:
         subprocess.run([*entered(pid), "mount", "--bind", stopped, twin], check=True, timeout=5)
         with hung_process(pid, other):
             subject, first_s = of_mounts_timed(pid)
