@@ -39,11 +39,11 @@ class Process:
         self.reader.join()
 
 
-def started_server(jar: Path, **properties: object) -> Process:
-    """A service with these properties at a free port, once it listens."""
+def started_server(jar: Path, options: str = "", **properties: object) -> Process:
+    """A service with these properties and options of its JVM at a free port, once it listens."""
     words = [f"-D{name}={value}" for name, value in {**properties, "port": 0}.items()]
     process = subprocess.Popen(
-        ["java", "-Xmx256m", *words, "-jar", str(jar)], stdout=subprocess.PIPE, text=True
+        ["java", "-Xmx256m", *options.split(), *words, "-jar", str(jar)], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     output: list[str] = []

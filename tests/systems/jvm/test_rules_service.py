@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from loadcell.systems.jvm.services import ServiceBuild, services
+from loadcell.systems.shared.packages import QUICK_START
 from rule_servers import Process, started_server
 from rules_model import Record, answer, fired_rules, random_records
 
@@ -49,7 +50,7 @@ def start(jar: Path) -> Iterator[Start]:
     def process(**settings: object) -> Process:
         combination = tuple(sorted(settings.items()))
         if combination not in started:
-            started[combination] = started_server(jar, **{**PROPERTIES, **settings})
+            started[combination] = started_server(jar, QUICK_START, **{**PROPERTIES, **settings})
         return started[combination]
 
     yield process
@@ -97,8 +98,9 @@ def expected(records: list[Record]) -> list[str]:
 def test_unit_tests_of_the_service(tmp_path: Path) -> None:
     project = tmp_path / "rules"
     shutil.copytree(RULES.directory, project, ignore=shutil.ignore_patterns("target"))
-    command = ["mvn", "--batch-mode", "--no-transfer-progress", "test"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    command = ["mvn", "--batch-mode", "--no-transfer-progress", f"-DargLine={QUICK_START}", "test"]
+    environment = {**os.environ, "MAVEN_OPTS": QUICK_START}
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
     assert "Tests run: 96, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
 
@@ -175,7 +177,15 @@ def test_a_wrong_setting_ends_the_service(jar: Path, tmp_path: Path) -> None:
         servers = ["host", "nohost.invalid:9000"]
         settings = [*(f"socket={path}" for path in sockets), *(f"servers={address}" for address in servers)]
         for setting in ("rules=11", *settings):
-            command = ["java", "-Dport=0", "-Drules=1", f"-D{setting}", "-jar", str(jar)]
+            command = [
+                "java",
+                *QUICK_START.split(),
+                "-Dport=0",
+                "-Drules=1",
+                f"-D{setting}",
+                "-jar",
+                str(jar),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 2
             assert done.stdout.startswith("wrong setting: -D" + setting.partition("=")[0])
@@ -183,7 +193,7 @@ def test_a_wrong_setting_ends_the_service(jar: Path, tmp_path: Path) -> None:
 
 
 def test_a_coordinator_and_its_servers_listen_on_the_loopback_address_alone(jar: Path) -> None:
-    coordinator = started_server(jar, coordinate=2, rules=1, host="0.0.0.0")
+    coordinator = started_server(jar, QUICK_START, coordinate=2, rules=1, host="0.0.0.0")
     try:
         assert coordinator.get("/health") == "ready\n"
         process = psutil.Process(coordinator.process.pid)

@@ -21,6 +21,7 @@ from loadcell.systems.base import TargetContext, TargetError
 from loadcell.systems.jvm.options import JvmOptions
 from loadcell.systems.jvm.services import ServiceBuild, services
 from loadcell.systems.jvm.target import Jvm
+from loadcell.systems.shared.packages import QUICK_START
 
 BERKELEYDB = services()["berkeleydb"]
 Start = Callable[..., Jvm]
@@ -67,8 +68,10 @@ def ask(target: Jvm, path: str, body: bytes | None = None) -> bytes:
 def test_unit_tests_of_the_service(tmp_path: Path, version: str) -> None:
     project = tmp_path / "berkeleydb"
     shutil.copytree(BERKELEYDB.directory, project, ignore=shutil.ignore_patterns("target"))
-    command = ["mvn", "--batch-mode", "--no-transfer-progress", f"-Dje.version={version}", "test"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    command = ["mvn", "--batch-mode", "--no-transfer-progress", f"-Dje.version={version}"]
+    command += [f"-DargLine={QUICK_START}", "test"]
+    environment = {**os.environ, "MAVEN_OPTS": QUICK_START}
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
     assert "Tests run: 14, Failures: 0, Errors: 0, Skipped: 0" in done.stdout
 
