@@ -11,9 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from truth.loads import FULL_STRENGTH
+
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorial"
 SHOWN = ("console", "text")
 
+#: Loads of the pages that are as short as their experiments allow, and what `make test` executes instead:
+#: each keeps the processors busy. At full strength, commands and files are those of the page.
+_SHORTER = (
+    (
+        re.compile(r"^(loadcell run quickstart .*)$", re.MULTILINE),
+        r"\1 --set load.warmup=200ms --set load.duration=1s",
+    ),
+    (re.compile(r" -d 1s(?! --warmup)"), " -d 500ms --warmup 100ms"),
+    (re.compile(r" -d 1s(?= --warmup)"), " -d 500ms"),
+    (re.compile(r"warmup: 200ms, duration: 1s}"), "warmup: 100ms, duration: 500ms, interval: 250ms}"),
+)
 _FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE_NAME = re.compile(r"# ([\w.-]+)\n")
 
@@ -43,6 +56,13 @@ def script(page: Path, addresses: Mapping[str, str], files: Mapping[str, str]) -
     `addresses` replaces the values of the variables that a reader changes, too; `files` replaces contents of
     files in the same way. A variable or file that the page does not have is an error.
     """
+    text = _script(page, addresses, files)
+    for pattern, shorter in () if FULL_STRENGTH else _SHORTER:
+        text = pattern.sub(shorter, text)
+    return text
+
+
+def _script(page: Path, addresses: Mapping[str, str], files: Mapping[str, str]) -> str:
     parts = ["set -eo pipefail"]
     pending = {*addresses, *files}
     for block in blocks(page):
