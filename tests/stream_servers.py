@@ -80,6 +80,8 @@ class StreamServer:
     address: str
     records: list[bytes] = field(default_factory=list)
     connections: list[socket.socket] = field(default_factory=list)
+    #: Lengths of its stalls, which a busy machine prolongs.
+    stalls_s: list[float] = field(default_factory=list)
 
 
 def _lines(connection: socket.socket) -> Iterator[list[bytes]]:
@@ -163,8 +165,9 @@ def stalling(after_s: float, for_s: float) -> Callable[[StreamServer, socket.soc
         began_s, stalled = time.monotonic(), False
         for lines in _lines(connection):
             if not stalled and time.monotonic() - began_s > after_s:
-                stalled = True
+                stalled, stall_s = True, time.monotonic()
                 time.sleep(for_s)
+                server.stalls_s.append(time.monotonic() - stall_s)
             connection.sendall(b"".join(line.split(b",", 1)[0] + b"\n" for line in lines))
 
     return serve

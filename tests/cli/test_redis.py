@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -188,7 +189,11 @@ def test_an_unidentified_server_is_reported(
     monkeypatch.chdir(tmp_path)
     location = f"redis://:{server.password}@{server.host}:{server.port}"
     words = ("-c", "4", "-d", "1s", "--keys", "100", "--warmup", "0s", "--no-report")
-    result = CliRunner().invoke(main, ["redis", location, *words])
+    for _ in range(3):  # on a busy machine the trial may be invalid
+        shutil.rmtree(tmp_path / "results", ignore_errors=True)
+        result = CliRunner().invoke(main, ["redis", location, *words])
+        if result.exit_code != 3:
+            break
     assert result.exit_code == 0, result.output
     assert "no process of this machine was identified as the server; run loadcell outside of" in result.stderr
     [path] = (tmp_path / "results" / "redis").iterdir()

@@ -11,12 +11,12 @@ from campaigns import fault_kills, kills
 
 @pytest.mark.parametrize(("system", "seed"), [("redis", "1"), ("postgres", "2"), ("nginx", "3")])
 def test_nothing_is_lost_and_nothing_remains(system: str, seed: str, tmp_path: Path) -> None:
-    assert kills.apart(tmp_path, seed, kills=2, system=system) == ""
+    assert kills.apart(tmp_path, seed, kills=1, system=system) == ""
 
 
 @pytest.mark.parametrize("system", ["postgres", "nginx"])
 def test_a_server_killed_with_its_runner_leaves_nothing(system: str, tmp_path: Path) -> None:
-    assert kills.apart(tmp_path, "4", kills=2, system=system, victim="runner and server") == ""
+    assert kills.apart(tmp_path, "4", kills=1, system=system, victim="runner and server") == ""
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_a_server_killed_with_its_runner_leaves_nothing(system: str, tmp_path: P
     [("redis", "runner and guardian"), ("nginx", "runner and guardian and worker and server")],
 )
 def test_no_fault_is_left_after_the_next_start(system: str, victim: str, tmp_path: Path) -> None:
-    assert kills.apart(tmp_path, "5", 2, system, victim, fault_kills.__name__) == ""
+    assert kills.apart(tmp_path, "5", 1, system, victim, fault_kills.__name__) == ""

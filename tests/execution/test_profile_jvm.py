@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from execution.live import loadcell
+from execution.live import loadcell, measured
 from jvms import classes
 from loadcell.store.read import read_run
 from systems.jvm.programs import SERVICE
@@ -32,8 +32,8 @@ FOUR = "{jvm-cpu: {frequency: 499}, jvm-allocation: {every: 16KiB}, jvm-lock: {}
 def test_each_profile_has_a_trial_and_the_report_shows_all(tmp_path: Path) -> None:
     plan = PLAN.format(classes=classes(SERVICE), way="plain", options="[]", profile=FOUR)
     (tmp_path / "plan.yaml").write_text(plan)
-    ended = loadcell(tmp_path, "run", "plan.yaml", "--out", OUT)
-    assert ended.returncode == 0, ended.stderr
+    ended = measured(tmp_path, "plan.yaml", out=OUT)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     stored = read_run(tmp_path / OUT)
     assert [trial.profile for trial in stored.trials] == [None]
     records = {trial.profile.kind: trial for trial in stored.unscored if trial.profile is not None}
@@ -70,8 +70,8 @@ def test_a_jvm_that_cannot_be_profiled_costs_no_result(tmp_path: Path) -> None:
     options = "[-XX:+DisableAttachMechanism]"
     plan = PLAN.format(classes=classes(SERVICE), way="plain", options=options, profile=FOUR)
     (tmp_path / "plan.yaml").write_text(plan)
-    ended = loadcell(tmp_path, "run", "plan.yaml", "--out", "run")
-    assert ended.returncode == 0, ended.stderr
+    ended = measured(tmp_path, "plan.yaml")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     stored = read_run(tmp_path / "run")
     assert [trial.status for trial in stored.trials] == ["ok"]
     assert [trial.status for trial in stored.unscored] == ["failed"] * 4

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from execution.live import living, loadcell, until
+from execution.live import living, loadcell, measured, until
 from linux import trees
 from loadcell.execution.resource_use import MOST_READ, ResourceWatch
 from loadcell.linux import process_counters
@@ -381,14 +381,15 @@ expect: [host.cpu > 0%, target.memory < 1TB, target.cpu > 1%, "disk.write < 100T
 
 def test_a_trial_of_less_than_a_second_without_monitors_has_resources(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN)
-    result = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
-    assert result.returncode == 0, result.stderr
+    result = measured(tmp_path, "plan.yaml", "--no-report")
+    assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(r"Target (cores| *Generator)", result.stdout), result.stdout
     [trial] = read_run(tmp_path / "run").trials
     used = trial.resources
     assert used is not None
     assert used.target is not None
-    assert 0.6 < used.window_s < 4
+    # the window ends after the clients, later on a busy machine
+    assert 0.6 < used.window_s < sum(phase.duration_s or 0.0 for phase in trial.phases)
     assert used.target.cores > 0.01
     shown = loadcell(tmp_path, "report", "run", "--json")
     resources = json.loads(shown.stdout)["resources"]

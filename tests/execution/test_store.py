@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from execution.live import Live, loadcell
+from execution.live import Live, loadcell, measured
 
 PLAN = """
 target: {store: {sync: false}}
@@ -29,8 +29,8 @@ def trials(path: Path) -> list[dict[str, Any]]:
 
 def test_two_engines_from_plan_to_report(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(PLAN)
-    done = loadcell(tmp_path, "run", "plan.yaml", "--out", "run", "--no-report")
-    assert done.returncode == 0, done.stderr
+    done = measured(tmp_path, "plan.yaml", "--no-report")
+    assert done.returncode == 0, done.stdout + done.stderr
     result = trials(tmp_path / "run")
     assert [trial["status"] for trial in result] == ["ok", "ok"]
     assert {trial["target"]["product"] for trial in result} == {"redb", "LMDB"}

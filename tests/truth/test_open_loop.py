@@ -236,7 +236,7 @@ def test_at_10_000_a_second_half_of_the_requests_leave_within_20_microseconds() 
             result, _ = load(paced(spec(server, 32, 3, 0.5), (10_000, 3)))
         pacing, (thread,) = result["schedule"]["pacing_error"], result["client"]["threads"]
         assert pacing["count"] > 20_000
-        below("10,000/s: median of due to sent, ns", pacing["p50_ns"], full=20_000, loose=1_000_000)
+        below("10,000/s: median of due to sent, ns", pacing["p50_ns"], full=20_000, loose=10_000_000)
         assert thread["busy"] == pytest.approx((thread["cpu_ns"] - thread["spun_ns"]) / thread["wall_ns"])
         assert thread["busy"] < bound(0.9, 1.0)
 

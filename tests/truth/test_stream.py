@@ -11,7 +11,7 @@ import pytest
 
 from lines import command
 from stream_servers import stalling, stream_server
-from truth.loads import undisturbed
+from truth.loads import bound, undisturbed
 
 RATE, SECONDS, STALL_S = 4_000, 6, 0.5
 PLAN = """
@@ -21,12 +21,12 @@ load: {{clients: 1, rate: {rate}/s, arrivals: constant, warmup: 1s, duration: {s
 repeats: 1
 monitors: []
 """
-#: Largest difference from the arithmetic.
-TOLERANCE = 0.03
+#: Largest difference from the arithmetic; a busy machine delays the client itself by tens of milliseconds.
+TOLERANCE = bound(0.03, 0.2)
 
 
-def measured(home: Path, settings: str = "size: 200B", *, unix: bool = False) -> dict[str, Any]:
-    """The record of a trial in whose measurement the service stalls once."""
+def measured(home: Path, settings: str = "size: 200B", *, unix: bool = False) -> tuple[dict[str, Any], float]:
+    """The record of a trial in whose measurement the service stalls once, and for how many seconds."""
     home.mkdir()
     with stream_server(stalling(after_s=2.5, for_s=STALL_S), home / "s" if unix else None) as server:
         address = f'url: "tcp://localhost:1", socket: {server.address}'
@@ -37,7 +37,8 @@ def measured(home: Path, settings: str = "size: 200B", *, unix: bool = False) ->
     assert done.returncode == 0, done.stderr
     [path] = (home / "out").glob("trials/*/trial.json")
     record: dict[str, Any] = json.loads(path.read_text())
-    return record
+    assert len(server.stalls_s) == 1
+    return record, server.stalls_s[0]
 
 
 def test_a_stall_has_the_latency_and_backlog_of_the_arithmetic(tmp_path: Path) -> None:
@@ -49,17 +50,18 @@ def test_a_stall_has_the_latency_and_backlog_of_the_arithmetic(tmp_path: Path) -
 
 
 def _has_the_arithmetic(home: Path) -> None:
-    totals = measured(home)["totals"]
-    _has_the_latency(totals)
-    assert totals["figures"]["stream.outstanding.max"] == pytest.approx(RATE * STALL_S, rel=TOLERANCE)
+    record, stall_s = measured(home)
+    totals = record["totals"]
+    _has_the_latency(totals, stall_s)
+    assert totals["figures"]["stream.outstanding.max"] == pytest.approx(RATE * stall_s, rel=TOLERANCE)
     # the buffers of the kernel have room for all records of the stall
-    assert totals["figures"]["stream.blocked_time"] < 1e3 * TOLERANCE * STALL_S
+    assert totals["figures"]["stream.blocked_time"] < 1e3 * TOLERANCE * stall_s
 
 
-def _has_the_latency(totals: dict[str, Any]) -> None:
+def _has_the_latency(totals: dict[str, Any], stall_s: float) -> None:
     response = totals["response"]
-    assert response["max_ms"] == pytest.approx(1e3 * STALL_S, rel=TOLERANCE)
-    waiting_s = RATE * STALL_S**2 / 2
+    assert response["max_ms"] == pytest.approx(1e3 * stall_s, rel=TOLERANCE)
+    waiting_s = RATE * stall_s**2 / 2
     usual_s = response["p50_ms"] / 1e3 * RATE * SECONDS
     assert response["mean_ms"] / 1e3 * RATE * SECONDS - usual_s == pytest.approx(waiting_s, rel=TOLERANCE)
     assert totals["figures"]["stream.lost"] == totals["figures"]["stream.reordered"] == 0
@@ -85,14 +87,14 @@ def test_a_full_socket_in_a_stall_is_backpressure_and_changes_no_latency(tmp_pat
 
 
 def _has_backpressure(home: Path, unix: bool) -> None:
-    record = measured(home, f"size: {RECORD_BYTES}B, send_buffer: {SEND_BUFFER_BYTES}B", unix=unix)
-    _has_the_latency(record["totals"])
+    record, stall_s = measured(home, f"size: {RECORD_BYTES}B, send_buffer: {SEND_BUFFER_BYTES}B", unix=unix)
+    _has_the_latency(record["totals"], stall_s)
     figures, backlog = record["totals"]["figures"], record["schedule"]["backlog"]
-    due = RATE * STALL_S
+    due = RATE * stall_s
     most_in_buffers = (2 * SEND_BUFFER_BYTES + (0 if unix else RECEIVE_BUFFER_BYTES)) / RECORD_BYTES
     blocked_s = figures["stream.blocked_time"] / 1e3
     # until the buffers are full it is not blocked
-    assert (due - most_in_buffers) / RATE <= blocked_s <= STALL_S * (1 + TOLERANCE)
+    assert (due - most_in_buffers) / RATE <= blocked_s <= stall_s * (1 + TOLERANCE)
     assert figures["stream.blocked_share"] == pytest.approx(blocked_s / SECONDS, rel=0.01)
     # due and not sent at the end of the stall: all but those in the buffers
     assert due - most_in_buffers <= backlog["peak"] <= due * (1 + TOLERANCE)
