@@ -16,7 +16,7 @@ from servers import PostgresServer
 
 #: Directories whose files take longest, most of it waiting. Begun last, one of them would keep a single
 #: process busy at the end of all tests.
-LONG = ("tutorials", "execution", "cli", "systems", "engine", "truth")
+LONG = ("tutorials", "execution", "truth", "systems", "incidents", "cli", "engine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
