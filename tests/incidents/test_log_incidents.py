@@ -77,6 +77,46 @@ def test_a_pool_that_hangs_while_others_continue(tmp_path: Path, others_per_s: i
     assert values["lines"] == pytest.approx(120 * others_per_s, rel=0.1)
 
 
+def hanging(hung: int, threads: int, end_s: float = 660, others_s: float = 1.0) -> ServiceLog:
+    """A pool of which some threads hang from 600 s; the others write each `others_s` meanwhile."""
+    log = ServiceLog()
+    log.thread("scheduler", 0, 1800, 1.0)
+    for number in range(threads):
+        name = f"exec-{number}"
+        if number < hung:
+            log.thread(name, 0, 1800, 1.0, quiet=((600, end_s),))
+        else:
+            log.thread(name, 0, 600, 1.0)
+            log.thread(name, 600, 660, others_s, seed=2)
+            log.thread(name, 660, 1800, 1.0, seed=3)
+    return log
+
+
+@pytest.mark.parametrize(("hung", "threads"), [(6, 10), (8, 10), (9, 10), (3, 4)])
+def test_most_threads_of_a_pool_that_hang_at_once(tmp_path: Path, hung: int, threads: int) -> None:
+    """Together, the few others write less than the pool usually does."""
+    diagnosis = diagnosed(judged(tmp_path, hanging(hung, threads)), SILENT)
+    assert diagnosis.level == "warning"
+    values = diagnosis.summary.arguments
+    if diagnosis.summary.code == "incident.silent-threads.most-of-pool":
+        assert (values["pool"], values["threads"], values["of"]) == ("exec-#", hung, threads)
+    else:
+        assert values["others"] == hung - 1
+    assert values["longest_s"] == pytest.approx(61, abs=2)
+
+
+def test_a_pool_with_little_work_is_quiet_as_a_whole(tmp_path: Path) -> None:
+    judgements = judged(tmp_path, hanging(8, 10, others_s=10.0))
+    assert is_healthy(judgements, SILENT)
+    assert not any(isinstance(item, Diagnosis) and item.level != "note" for item in judgements)
+
+
+def test_most_threads_of_a_pool_that_hang_to_the_end(tmp_path: Path) -> None:
+    diagnosis = diagnosed(judged(tmp_path, hanging(8, 10, end_s=1800)), SILENT)
+    assert (diagnosis.level, diagnosis.summary.code) == ("note", "incident.silent-threads.open")
+    assert diagnosis.summary.arguments["count"] == 8
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_threads_of_a_service_that_is_quiet_are_no_silence(tmp_path: Path, seed: int) -> None:
     """Only a scheduler writes, once in 5 s, while there is no work for the pool and for a single thread."""

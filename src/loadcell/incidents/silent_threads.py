@@ -34,6 +34,10 @@ _POOL = MessageCode(
     "incident.silent-threads.pool", "info",
     pool=str, threads=Count, lines=Count, longest_s=Seconds, usual_s=Seconds, count=Count,
 )  # fmt: skip
+_MOST_OF_POOL = MessageCode(
+    "incident.silent-threads.most-of-pool", "info",
+    pool=str, threads=Count, of=Count, lines=Count, longest_s=Seconds, count=Count,
+)  # fmt: skip
 _IDLE = MessageCode("incident.silent-threads.idle", "info", count=Count, longest_s=Seconds)
 _EXPLAINED = MessageCode("incident.silent-threads.explained", "info", count=Count, longest_s=Seconds)
 _OPEN = MessageCode("incident.silent-threads.open", "info", count=Count, thread=str, longest_s=Seconds)
@@ -69,12 +73,15 @@ class SilentThreads(Incident[ApplicationLog]):
             silence for silence in evidence.silences if not silence.may_lack_work and silence not in of_pauses
         ]
         totals = [silence for silence in silences if silence.is_total]
-        pools = [silence for silence in silences if silence.pool]
+        pools = [silence for silence in silences if silence.pool and not silence.of_threads]
+        most = [silence for silence in silences if silence.of_threads]
         single = [silence for silence in silences if not silence.is_total and not silence.pool]
         for service in dict.fromkeys(silence.service for silence in totals):
             yield self._service(evidence, [silence for silence in totals if silence.service == service])
         if pools:
             yield self._pool(evidence, pools)
+        if most:
+            yield self._most_of_pool(evidence, most)
         if single:
             yield self._thread(evidence, single)
         yield from self._open(evidence)
@@ -132,6 +139,22 @@ class SilentThreads(Incident[ApplicationLog]):
             lines=gap.passed,
             longest_s=longest.duration_ns / 1e9,
             usual_s=longest.usual_ns / 1e9,
+            count=len(silences),
+        )
+        quotes = evidence.quotes(_lines(silences))
+        confidence: Confidence = "high" if gap.ends_in_error else "medium"
+        return self.diagnosis("warning", confidence, summary, (gap.begin_ns, gap.end_ns), quotes)
+
+    def _most_of_pool(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
+        """Most threads of a pool at the same time, while the others write as usual."""
+        longest = silences[0]
+        gap = longest.gap
+        summary = _MOST_OF_POOL(
+            pool=longest.pool,
+            threads=len(longest.threads),
+            of=longest.of_threads,
+            lines=gap.passed,
+            longest_s=longest.duration_ns / 1e9,
             count=len(silences),
         )
         quotes = evidence.quotes(_lines(silences))

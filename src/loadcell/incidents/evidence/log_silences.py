@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -27,6 +27,8 @@ _NUMBER: Final = re.compile(r"\d+")
 _PERIODIC: Final = 3
 _ALIKE: Final = 1.2
 _MOST: Final = 500
+#: Silent threads of a pool whose others continue.
+_FEWEST_OF_POOL: Final = 3
 #: Of the usual rate of the others' lines: with less they were idle, too.
 _LEAST_RATE: Final = 0.5
 
@@ -50,6 +52,8 @@ class Silence:
     is_open: bool = False
     pool: str = ""
     is_idle: bool = False
+    #: threads of a pool of which most were silent, and the others wrote as usual; 0 of other silences
+    of_threads: int = 0
 
     @property
     def duration_ns(self) -> int:
@@ -68,7 +72,10 @@ def silences(services: Sequence[Service], leaps: Iterable[Leap] = ()) -> tuple[S
         silence
         for service in services
         for silence in _merged(
-            [item for thread, names in _units(service) for item in _of(thread, names, service, of_clock)]
+            _with_pools(
+                [item for thread, names in _units(service) for item in _of(thread, names, service, of_clock)],
+                service,
+            )
         )
     ]
     return tuple(sorted(events, key=lambda event: -event.duration_ns)[:_MOST])
@@ -100,6 +107,65 @@ def _is_idle(thread: LogThread, gap: Gap, unusual: Sequence[Gap]) -> bool:
     lines = thread.lines_of_others - sum(item.passed for item in unusual)
     usual_ns = thread.gap_ns - sum(item.duration_ns for item in unusual)
     return gap.passed * usual_ns < _LEAST_RATE * lines * gap.duration_ns
+
+
+def _with_pools(events: list[Silence], service: Service) -> list[Silence]:
+    """The silences with those of most threads of a pool as one: their work was that of the others, but the
+    others did not do it.
+    """
+    pools = _pools(service)
+    of_pools: dict[str, list[Silence]] = {}
+    for event in events:
+        if event.is_idle and len(event.threads) == 1 and (pool := _pool_of(event.threads[0], pools)):
+            of_pools.setdefault(pool, []).append(event)
+    for name, idle in of_pools.items():
+        remaining = sorted(idle, key=lambda event: event.gap.begin_ns)
+        while remaining:
+            first, *_ = remaining
+            alike = [event for event in remaining if _begin_at_once(first, event)]
+            names = tuple(dict.fromkeys(thread for event in alike for thread in event.threads))
+            least = min(alike, key=lambda event: event.gap.passed)
+            if _are_most(pools[name], names, least.gap.passed, least.duration_ns):
+                longest = max(alike, key=lambda event: event.duration_ns)
+                of_threads = len(pools[name])
+                events = [event for event in events if event not in alike]
+                events.append(
+                    replace(longest, threads=names, pool=name, is_idle=False, of_threads=of_threads)
+                )
+            remaining = [event for event in remaining if event not in alike]
+    return events
+
+
+def _pools(service: Service) -> dict[str, list[LogThread]]:
+    pools: dict[str, list[LogThread]] = {}
+    for thread in service.threads:
+        if thread.pool:
+            pools.setdefault(thread.pool, []).append(thread)
+    return pools
+
+
+def _pool_of(name: str, pools: Mapping[str, list[LogThread]]) -> str:
+    return next((pool for pool, items in pools.items() if any(item.name == name for item in items)), "")
+
+
+def _begin_at_once(first: Silence, other: Silence) -> bool:
+    """True if two silences begin within a usual gap, and overlap."""
+    near_ns = max(_SECOND_NS, min(first.usual_ns, other.usual_ns))
+    overlap_ns = min(first.gap.end_ns, other.gap.end_ns) - max(first.gap.begin_ns, other.gap.begin_ns)
+    is_near = abs(other.gap.begin_ns - first.gap.begin_ns) <= near_ns
+    return is_near and overlap_ns >= _OVERLAP * min(first.duration_ns, other.duration_ns)
+
+
+def _are_most(threads: Sequence[LogThread], names: Sequence[str], passed: int, duration_ns: int) -> bool:
+    """True if `names` are most threads of a pool, and the others wrote at their usual rate meanwhile.
+
+    Without work, the others of a pool write less as well.
+    """
+    others = [thread for thread in threads if thread.name not in names]
+    if not others or len(names) < _FEWEST_OF_POOL or len(names) <= len(others):
+        return False
+    usual_per_ns = sum(sum(item.gaps.values()) / item.gap_ns for item in others if item.gap_ns)
+    return usual_per_ns > 0 and passed >= _LEAST_RATE * usual_per_ns * duration_ns
 
 
 def _of(
@@ -171,9 +237,12 @@ def _are_alike(first: int, second: int) -> bool:
 def open_silences(service: Service) -> list[tuple[LogThread, int]]:
     """Threads that have been silent to the end of the log for unusually long, and for how long.
 
-    One of a pool may have had no work: only if all threads with its name but for its numbers are silent.
+    One of a pool may have had no work: only if all threads with its name but for its numbers are silent, or
+    most of them since about the same time, while the others write as usual.
     """
     silent: list[tuple[LogThread, int]] = []
+    passed_over: set[str] = set()
+    threads_of = _pools(service)
     pools = {pool.name: pool for pool in service.pools}
     sizes = Counter(_pool(thread) for thread in service.threads[1:])
     for thread in service.threads[1:]:
@@ -181,15 +250,40 @@ def open_silences(service: Service) -> list[tuple[LogThread, int]]:
         if duration_ns < LEAST_NS or sum(thread.gaps.values()) < long_gaps.FEWEST:
             continue
         unit = pools.get(thread.pool, thread)
-        if unit.passed <= max(map(duration_classes.middle_ns, unit.work), default=0):
-            continue
+        if unit.passed > max(map(duration_classes.middle_ns, unit.work), default=0):
+            passed_over.add(thread.name)
         is_long = duration_ns >= long_gaps.FACTOR * thread.longest[0].duration_ns
         chance = long_gaps.expected(_gaps(thread), duration_ns)
         if is_long and chance <= long_gaps.LEVEL / len(service.threads):
             silent.append((thread, duration_ns))
+    most = [
+        item
+        for name, threads in threads_of.items()
+        for item in _most_of_pool([item for item in silent if item[0].pool == name], threads)
+    ]
+    silent = [item for item in silent if item[0].name in passed_over]
     of_pools = Counter(_pool(thread) for thread, _ in silent)
     silent = [item for item in silent if of_pools[_pool(item[0])] == sizes[_pool(item[0])]]
+    silent += [item for item in most if item not in silent]
     return sorted(silent, key=lambda item: -item[1])
+
+
+def _most_of_pool(
+    silent: Sequence[tuple[LogThread, int]], threads: Sequence[LogThread]
+) -> list[tuple[LogThread, int]]:
+    """The silent threads of a pool, if they are most of it and the others continue; else none."""
+    if not silent:
+        return []
+    first_ns = min(thread.end_ns for thread, _ in silent)
+    at_once = [
+        item
+        for item in silent
+        if item[0].end_ns - first_ns <= max(_SECOND_NS, item[0].longest[0].duration_ns)
+    ]
+    names = [thread.name for thread, _ in at_once]
+    passed = min(thread.passed for thread, _ in at_once)
+    shortest_ns = min(duration_ns for _, duration_ns in at_once)
+    return at_once if _are_most(threads, names, passed, shortest_ns) else []
 
 
 def _pool(thread: LogThread) -> str:
