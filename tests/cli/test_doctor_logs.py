@@ -295,6 +295,7 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
         ),
         (b'[\n {\n  "ts": "2026-11-29T10:00:00Z",\n  "msg": "a"\n }\n]\n', "is a JSON array"),
         (b"2026-11-29T10:00:00Z INFO served " * 500, "all of its entries on one line"),
+        (b"2026-11-29T10:00:00Z INFO served " * 50_000 + b"\n", "all of its entries on one line"),
         (b"\x7fELF\0\0\0\1" * 100, "binary: it looks like a program"),
         (b"[0.1s][info][gc] GC(0) Pause Young (Normal) 6M->2M(64M) 4.533ms\n" * 9, "doctor --gc-log"),
         (b"[2026-11-28T10:00:00.1+0000][info ][gc,start ] GC(0) Pause Young (Normal)\n" * 9, "is a GC log"),
@@ -313,6 +314,7 @@ def test_a_pattern_requires_a_log(tmp_path: Path) -> None:
         "array",
         "array-on-lines",
         "one-line",
+        "one-long-line",
         "binary",
         "gc",
         "dated-gc",
@@ -328,6 +330,38 @@ def test_a_file_that_is_no_log_is_refused(tmp_path: Path, content: bytes, reason
     assert reason in " ".join(result.stderr.split())
     assert "abcdef1234567" not in result.stderr
     assert "Traceback" not in result.stderr
+
+
+_TIMES = ", ".join(f'{{"at": "12:00:{second % 60:02}"}}' for second in range(5_000))
+_ADDRESSES = " ".join(f"00:11:22:33:44:{number}" for number in range(10, 30))
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (f"{stamp(0)} INFO configuration [{_TIMES}]\n" + log(3_000), 3_001),
+        (f"{stamp(0)} INFO configuration [{_TIMES * 40}]\r\n" + log(3_000), 3_002),
+        (log(30).replace("\n", "\r"), 30),
+        (f"{stamp(0)} INFO interfaces {_ADDRESSES}\n", 1),
+        (f"{stamp(0)} INFO interfaces {_ADDRESSES.replace(':2', ':ab:cd:2')}\n", 1),
+    ],
+    ids=["long-first-line", "first-line-of-many-blocks", "returns", "addresses", "hexadecimal"],
+)
+def test_lines_of_many_times_are_read(tmp_path: Path, content: str, lines: int) -> None:
+    """A long first line, ends of lines without a line feed, and addresses that look like times."""
+    result = doctor("--log", written(tmp_path / "app.log", content), "--json")
+    assert result.exit_code in (0, 1), result.stderr
+    [reading] = json.loads(result.stdout)["logs"]
+    assert reading["lines"] == lines
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["10:00:00 - - [29/Nov/2026:10:00:00 +0000] GET /", '{"at":"2026-11-29T10:00:00Z"}', "10:00:00:123 INFO"],
+)
+def test_times_of_all_forms_show_entries_without_lines(tmp_path: Path, entry: str) -> None:
+    result = doctor("--log", written(tmp_path / "app.log", f"{entry} " * 10))
+    assert "all of its entries on one line" in " ".join(result.stderr.split())
 
 
 def test_ten_gigabytes_of_zeros_are_refused_at_once(tmp_path: Path) -> None:

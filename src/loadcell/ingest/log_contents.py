@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -40,9 +42,17 @@ _GC_LINE: Final = re.compile(
 _GC_TEXT: Final = re.compile(_GC_LINE.pattern.decode())
 _MOST_LINES: Final = 500
 _JSON_ARRAY: Final = re.compile(rb'\s*\[\s*\{\s*"')
-#: A time of day, or an uptime of a GC log; as many on the only line are those of entries without line ends.
-_TIME: Final = re.compile(rb"\d\d:\d\d:\d\d|\[\d+[.,]\d+s\]")
+#: A time of day that is no part of an address of a network card, or an uptime of a GC log; as many on the
+#: only line are those of entries without line ends.
+_TIME: Final = re.compile(
+    rb"(?<!\d)(?:(?<=\d{4}:)|(?<![0-9A-Fa-f]{2}:))(?:[01]\d|2[0-3]):[0-5]\d:[0-6]\d(?!\d|:(?!\d{3}(?!\d)))"
+    rb"|\[\d+[.,]\d+s\]"
+)
 _MOST_TIMES: Final = 10
+#: A line behind another.
+_NEXT_LINE: Final = re.compile(rb"[\r\n]\s*\S")
+#: Bytes in which the end of a first line is looked for.
+_LONGEST_ENTRY: Final = 64 << 20
 #: Share of the first lines from which on a file may be a GC log.
 GC_SHARE: Final = 0.5
 #: Share of the first lines from which on the collector is taken to write to the log of a service.
@@ -66,15 +76,33 @@ def must_be_log_text(path: Path, head: bytes) -> None:
         raise ImportProblemError(UNKNOWN_BINARY(path=shown, bytes=head[:_SHOWN_BYTES].hex(" ")))
 
 
-def must_have_lines(path: Path, head: bytes) -> None:
+def must_have_lines(path: Path, head: bytes, following: Iterable[bytes] = ()) -> None:
     """Raises ImportProblemError where the first block of a file shows that its entries have no lines: it is a
     JSON array, or its only line has the time stamps of many.
+
+    The blocks that follow are read up to the end of a long first line.
     """
     begin = head[:_HEAD_BYTES].strip()
     if _JSON_ARRAY.match(begin):
         raise ImportProblemError(JSON_ARRAY(path=str(path)))
-    if b"\n" not in begin and (count := len(_TIME.findall(begin))) >= _MOST_TIMES:
+    if _NEXT_LINE.search(begin) or (count := len(_TIME.findall(begin))) < _MOST_TIMES:
+        return
+    if not _have_lines(chain([head.lstrip()], following)):
         raise ImportProblemError(ONE_LINE(path=str(path), count=count))
+
+
+def _have_lines(blocks: Iterable[bytes]) -> bool:
+    """True of a text with a second line, however long the first is; that of a limited size is looked at."""
+    read_bytes = 0
+    is_ended = False
+    for block in blocks:
+        if (is_ended and block.strip()) or _NEXT_LINE.search(block):
+            return True
+        is_ended = is_ended or b"\n" in block or b"\r" in block
+        read_bytes += len(block)
+        if read_bytes >= _LONGEST_ENTRY:
+            return False
+    return False
 
 
 def _is_text(data: bytes) -> bool:

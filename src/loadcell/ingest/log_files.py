@@ -10,10 +10,10 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, TypeVar, cast
 
 from loadcell.ingest.base import ImportProblemError
 from loadcell.ingest.gc_log import position
@@ -31,6 +31,8 @@ DAMAGED = MessageCode("log-file.damaged", "caution", path=str, reason=ForeignTex
 CUT = MessageCode("log-file.cut", "info", path=str)
 ZEROS = MessageCode("log-file.zeros", "info", path=str, count=Count, size_bytes=Bytes)
 
+#: A line or a block.
+_Part = TypeVar("_Part", str, bytes)
 #: Files of a directory that a message names.
 _MOST_NAMED: Final = 5
 #: Errors of a damaged file.
@@ -159,7 +161,8 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
             code = DIRECTORY if names else without
             raise ImportProblemError(code.pick(path=shown, names=names[:_MOST_NAMED]))
         zeros = Zeros()
-        head = next(_raw_blocks(path, zeros), None)
+        raw = _raw_blocks(path, zeros)
+        head = next(raw, None)
     except DAMAGES as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ImportProblemError(UNREADABLE(path=shown, reason=reason)) from None
@@ -167,7 +170,7 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
         head = b"\0" if zeros.count else b""
     must_be_log_text(Path(shown), head)
     text = zeros.without(head)
-    must_have_lines(Path(shown), text)
+    must_have_lines(Path(shown), text, _before_damage(zeros.without(block) for block in raw))
     return text
 
 
@@ -214,8 +217,12 @@ def _hole_bytes(descriptor: int) -> int:
 
 def beginning(path: Path) -> Iterator[str]:
     """Lines up to the end or a damaged place."""
+    yield from _before_damage(text_lines(blocks_of(path)))
+
+
+def _before_damage(parts: Iterable[_Part]) -> Iterator[_Part]:
     try:
-        yield from text_lines(blocks_of(path))
+        yield from parts
     except DAMAGES:
         return
 
