@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from jvms import running
 from loadcell.incidents.base import Diagnosis, Healthy, Unseen, examine
 from loadcell.incidents.evidence.base import Missing, Quote
 from loadcell.incidents.evidence.kernel_log import KernelLine, KernelLog
@@ -402,6 +403,27 @@ def test_a_mount_of_gluster_is_asked_once_and_its_silence_reported(tmp_path: Pat
         (missing,) = GlusterNamesGatherer().gather(Host(tmp_path))
     assert isinstance(missing, Missing)
     assert point in missing.reason.text
+
+
+@needs_fuse
+def test_a_dead_mount_does_not_block_a_watch(tmp_path: Path) -> None:
+    """The heap dumps of the JVM are on it; only a process that is abandoned asks for them."""
+    (point,) = points(tmp_path, 1)
+    option = f"-XX:HeapDumpPath={point}/below/heap.hprof"
+    with (
+        namespace(["-0", point]) as pid,
+        running("-Xmx16m", option, prefix=entered(pid)) as process,
+    ):
+        watch = [
+            sys.executable, "-m", "loadcell", "doctor", "--watch", "host.load1 > 100000", "--for", "4s",
+            "--pid", str(process.pid), "--out", str(tmp_path / "out"),
+        ]  # fmt: skip
+        done = subprocess.run(
+            [*entered(pid), *watch], capture_output=True, text=True, check=False, timeout=60
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"the files of the JVM {process.pid} are on a mount that does not answer" in done.stderr
+    assert done.stderr.splitlines()[-1] == "limit of 4 s reached (`--for`): the watch ends"
 
 
 @needs_fuse

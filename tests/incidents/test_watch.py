@@ -336,9 +336,9 @@ def test_a_jvm_that_ends_regularly_is_no_failure(tmp_path: Path) -> None:
             time.sleep(1)
             process.terminate()
             process.wait()
-            output, _ = watching.communicate(timeout=60)
+            output, errors = watching.communicate(timeout=60)
     assert watching.returncode == 0
-    assert f"the JVM {process.pid} has ended" in output
+    assert f"the JVM {process.pid} has ended" in output, errors
 
 
 def watched_shell(home: Path, script: str, *words: str) -> list[Any]:

@@ -38,6 +38,7 @@ JVM_ENDED = MessageCode("watch.jvm-ended", "info", utc=str, pids=list, path=str)
 JVM_ENDED_WITH = MessageCode("watch.jvm-ended-with", "info", utc=str, pids=list, path=str, incidents=list)
 OF_HOST = MessageCode("watch.of-host", "info", incidents=list)
 FURTHER_ENDED = MessageCode("watch.further-ended", "info", count=Count, limit=Count)
+HIDDEN = MessageCode("watch.hidden", "caution", pids=list)
 ONLY_JVMS = MessageCode("watch.only-jvms", "info", limit=Count, pids=list)
 END_OF_EVENTS = MessageCode("watch.end-of-events", "info", limit=Count)
 END_OF_TIME = MessageCode("watch.end-of-time", "info", limit_s=Seconds)
@@ -76,12 +77,19 @@ def watch(options: WatchOptions) -> int:
             if not display.is_quiet():
                 text = messages.DOCTOR_WATCHING(condition=condition.text, path=str(home))
                 streams.echo(language.written(text), err=True)
+            is_stated = False
             last = time.monotonic()
             monitor.sample(0)
             while True:
                 if ended := jvms.ended():
                     watcher.take_ended(ended)
+                if jvms.hidden and not is_stated:
+                    is_stated = True
+                    _state(HIDDEN(pids=[str(pid) for pid in jvms.hidden]))
                 if (reason := _end(watcher, jvms, deadline)) is not None:
+                    # a JVM may have ended since the last look
+                    if ended := jvms.ended():
+                        watcher.take_ended(ended)
                     _state(reason)
                     break
                 if stop.wait(max(0.0, last + _INTERVAL_S - time.monotonic())):

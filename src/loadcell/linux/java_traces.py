@@ -10,8 +10,8 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -98,6 +98,26 @@ class JavaTraces:
                 os.close(self._log.descriptor)
             self.log_name, self._log = log[0], location
 
+    @property
+    def descriptors(self) -> list[int]:
+        """Those of the directories."""
+        return [location.descriptor for location in self._locations]
+
+    def with_descriptors(self, descriptors: Sequence[int]) -> JavaTraces:
+        """The same in another process, to which the descriptors were sent in their order."""
+        numbers = iter(descriptors)
+
+        def here(location: _Location) -> _Location:
+            return replace(location, descriptor=next(numbers))
+
+        crashes, dumps = list(map(here, self._crashes)), list(map(here, self._dumps))
+        log = None if self._log is None else here(self._log)
+        return replace(self, _log=log, _crashes=crashes, _dumps=dumps)
+
+    @property
+    def _locations(self) -> list[_Location]:
+        return [*self._crashes, *self._dumps, *([] if self._log is None else [self._log])]
+
     def log(self) -> int | None:
         """The GC log, open; None without one. Raises OSError."""
         return None if self._log is None else self._open(self._log)
@@ -129,8 +149,8 @@ class JavaTraces:
 
     def close(self) -> None:
         """Close the directories."""
-        for location in (*self._crashes, *self._dumps, *([] if self._log is None else [self._log])):
-            os.close(location.descriptor)
+        for descriptor in self.descriptors:
+            os.close(descriptor)
 
 
 def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
