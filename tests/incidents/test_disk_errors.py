@@ -27,7 +27,11 @@ DEVICES = (
     BlockDevice("dm-0", "253:0", ("sdb",), is_layer=True),
     BlockDevice("md0", "9:0", ("sdb", "sdc"), is_layer=True),
     BlockDevice("loop0", "7:0", ("loop0",), "/srv/image"),
+    BlockDevice("dm-1", "253:1", ("loop0",), is_layer=True),
+    BlockDevice("nvme0n1", "259:0", ("nvme0n1",), addresses=("nvme0",)),
+    BlockDevice("nvme0c0n1", "", ("nvme0c0n1",), addresses=("nvme0",)),
 )
+RESET = "sd 3:0:0:0: {}tag#21 FAILED: attempting target reset"
 
 
 def at(*rows: tuple[float, str]) -> KernelLog:
@@ -87,10 +91,27 @@ def test_a_failed_request_with_all_its_messages_is_one_error() -> None:
           (9, "ata4.00: failed command: READ FPDMA QUEUED"), (9, "ata4: hard resetting link")], {"sdb": 1}),
         ([(9, "ata3: hard resetting link"), (8, FAILED.format(sector=1))], {"sda": 1, "sdb": 1}),
         ([(9, "ata4: hard resetting link"), (8, FAILED.format(sector=1))], {"sdb": 1}),
+        ([(9, RESET.format("[sdb] ")), (8, FAILED.format(sector=1))], {"sdb": 1}),
+        ([(9, RESET.format("")), (8, FAILED.format(sector=1))], {"sdb": 1}),
+        ([(900, RESET.format("[sdb] ")), (90, "ata4: hard resetting link"), (8, RESET.format(""))],
+         {"sdb": 3}),
+        ([(900, "I/O error, dev dm-0, sector 1"), (809, FAILED.format(sector=8)),
+          (808, "EXT4-fs error (device dm-0): x")], {"sdb": 2}),
+        ([(9, "nvme nvme0: I/O 12 QID 3 timeout, aborting"), (8, "I/O error, dev nvme0c0n1, sector 1"),
+          (7, "EXT4-fs error (device nvme0n1): x")], {"nvme0n1": 1}),
     ],
 )  # fmt: skip
 def test_errors_count_once_for_their_disk(rows: list[tuple[float, str]], expected: dict[str, int]) -> None:
     assert counts(at(*rows)) == expected
+
+
+def test_messages_belong_to_the_first_of_a_minute() -> None:
+    rows = [(10_000 - 30 * number, f"EXT4-fs error (device sdb1): inode {number}") for number in range(300)]
+    assert counts(at(*rows)) == {"sdb": 100}
+    resets = [(10_000 - 30 * number, "ata4: hard resetting link") for number in range(300)]
+    assert counts(at(*resets)) == {"sdb": 100}
+    attempts = [(100 - 0.5 * number, FAILED.format(sector=8)) for number in range(30)]
+    assert counts(at(*attempts)) == {"sdb": 10}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +149,17 @@ def test_many_disks_are_named_together() -> None:
     assert further.summary.arguments == {"count": 3, "devices": ["sdi", "sdj", "sdk"]}
 
 
+def test_further_disks_have_the_worst_level_of_their_own() -> None:
+    errors = [
+        (80_000 - number, f"I/O error, dev sd{name}, sector 1") for number, name in enumerate("mnopqrs")
+    ]
+    resets = [(9 - number, f"ata{number + 20}: hard resetting link") for number in range(7)]
+    further = of(at(*errors, *resets), "disk-errors")[-1]
+    assert isinstance(further, Diagnosis)
+    assert further.summary.arguments == {"count": 2, "devices": ["sdm", "ata20"]}
+    assert (further.level, further.confidence) == ("warning", "high")
+
+
 def test_a_loop_device_has_its_file() -> None:
     (diagnosis,) = of(at((9, "I/O error, dev loop0, sector 2048 op 0x1:(WRITE)")), "disk-errors")
     assert isinstance(diagnosis, Diagnosis)
@@ -158,6 +190,20 @@ def test_errors_of_a_former_file_of_a_loop_device_are_history() -> None:
     assert "/srv/image" in seen[1].summary.text
     assert "/srv/image" not in seen[2].summary.text
     assert (seen[2].devices, seen[2].remedy) == ((), "loop")
+
+
+def test_errors_of_layers_above_a_former_file_are_of_that_file() -> None:
+    log = at(
+        (90, "I/O error, dev dm-1, sector 8 op 0x1:(WRITE)"),
+        (80, "EXT4-fs error (device dm-1): x"),
+        (70, "I/O error, dev loop00, sector 1"),
+        (50, "loop0: detected capacity change from 0 to 110592"),
+    )
+    seen = [item for item in of(log, "disk-errors") if isinstance(item, Diagnosis)]
+    assert {(item.summary.arguments["device"], item.level, item.summary.code) for item in seen} == {
+        ("loop00", "critical", "incident.disk-errors.seen"),
+        ("loop0", "warning", "incident.disk-errors.former"),
+    }
 
 
 @pytest.mark.parametrize(("age_s", "level"), [(60, "note"), (7200, "critical")])
@@ -208,6 +254,25 @@ def test_devices_of_a_host_have_the_disks_below_them(tmp_path: Path) -> None:
     assert devices.file_of("loop0") == "/srv/image"
     assert [devices.is_layer(name) for name in ("sdb1", "dm-0", "9:0", "dm-7")] == [False, True, True, True]
     assert devices.above("sdb") == ["dm-0", "253:0", "md0", "9:0", "sdb", "8:16", "sdb1", "8:17"]
+
+
+def test_paths_to_a_namespace_are_its_disk(tmp_path: Path) -> None:
+    links = tmp_path / "sys/class/block"
+    links.mkdir(parents=True)
+    paths = {
+        "nvme1n1": "virtual/nvme-subsystem/nvme-subsys1/nvme1n1",
+        "nvme1c0n1": "pci0000:00/nvme/nvme0/nvme1c0n1",
+        "nvme1c2n1": "pci0000:00/nvme/nvme2/nvme1c2n1",
+        "nvme0n1": "virtual/nvme-subsystem/nvme-subsys0/nvme0n1",
+        "nvme0c1n1": "pci0000:00/nvme/nvme1/nvme0c1n1",
+    }
+    for name, path in paths.items():
+        (tmp_path / "sys/devices" / path).mkdir(parents=True)
+        (links / name).symlink_to(f"../../devices/{path}")
+    devices = BlockDevices(read(tmp_path))
+    names = ("nvme1c0n1", "nvme1n1", "nvme0", "nvme2", "nvme1", "nvme7c3n2")
+    disks = ["nvme1n1", "nvme1n1", "nvme1n1", "nvme1n1", "nvme0n1", "nvme7n2"]
+    assert [devices.disks_of(name) for name in names] == [(disk,) for disk in disks]
 
 
 def test_the_log_of_a_host_comes_with_its_devices(tmp_path: Path) -> None:

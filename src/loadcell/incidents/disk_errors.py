@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents import disk_messages
-from loadcell.incidents.base import Diagnosis, Incident, Judgement, Level
+from loadcell.incidents.base import LEVELS, Diagnosis, Incident, Judgement, Level
 from loadcell.incidents.disk_messages import DiskEvents
 from loadcell.incidents.evidence.kernel_log import RECENT_NS, KernelLog
 from loadcell.linux.block_devices import BlockDevices
@@ -46,12 +46,18 @@ class DiskErrors(Incident[KernelLog]):
         for events in of_errors[:_MOST_NAMED]:
             yield self._judged(events, evidence, devices, is_error=True)
         with_errors = {events.disk for events in errors}
-        of_resets = [events for disk, events in resets.items() if disk not in with_errors]
+        of_resets = sorted(
+            (events for disk, events in resets.items() if disk not in with_errors),
+            key=lambda events: -events.lines[-1].utc_ns,
+        )
         for events in of_resets[:_MOST_NAMED]:
             yield self._judged(events, evidence, devices, is_error=False)
-        further = [*of_errors[_MOST_NAMED:], *of_resets[_MOST_NAMED:]]
+        further = [
+            *(self._judged(events, evidence, devices, is_error=True) for events in of_errors[_MOST_NAMED:]),
+            *(self._judged(events, evidence, devices, is_error=False) for events in of_resets[_MOST_NAMED:]),
+        ]
         if further:
-            yield self._further(further, evidence, is_error=len(of_errors) > _MOST_NAMED)
+            yield self._further([*of_errors[_MOST_NAMED:], *of_resets[_MOST_NAMED:]], further, evidence)
         if not errors and not resets:
             yield self.healthy(_HEALTHY(lines=len(evidence.lines)))
 
@@ -80,17 +86,18 @@ class DiskErrors(Incident[KernelLog]):
             devices=() if events.is_former else [events.disk, *events.names, *devices.above(events.disk)],
         )
 
-    def _further(self, further: list[DiskEvents], evidence: KernelLog, *, is_error: bool) -> Diagnosis:
+    def _further(self, further: list[DiskEvents], judged: list[Diagnosis], evidence: KernelLog) -> Diagnosis:
+        """Further disks as one diagnosis, as severe as the worst of them."""
         lines = sorted((line for events in further for line in events.lines), key=lambda line: line.utc_ns)
-        names = [events.disk for events in further]
-        summary = _FURTHER(count=len(names), devices=names)
+        names = list(dict.fromkeys(events.disk for events in further))
+        worst = min(judged, key=lambda item: (LEVELS.index(item.level), item.confidence != "high"))
         return self.diagnosis(
-            _level(evidence.now_ns - lines[-1].utc_ns, is_error=is_error),
-            "high" if is_error else "medium",
-            summary,
+            worst.level,
+            worst.confidence,
+            _FURTHER(count=len(names), devices=names),
             (lines[0].utc_ns, lines[-1].utc_ns),
             [evidence.quote(line) for line in lines],
-            devices=names,
+            devices=tuple(dict.fromkeys(device for item in judged for device in item.devices)),
         )
 
 

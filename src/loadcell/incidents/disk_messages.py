@@ -7,7 +7,7 @@ layers above. It is counted once, by the message of the block layer about the lo
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,7 +38,8 @@ _OTHERS: Final = re.compile(
 _RESET: Final = re.compile(
     r"(?P<a>ata\d+)(?:\.\d+)?: (?:hard resetting link|exception Emask.* frozen|failed command)"
     r"|(?P<b>nvme\w+): (?:I/O .*timeout|I/O tag .*timeout|resetting controller|controller is down)"
-    r"|sd (?P<c>[\d:]+)(?!.*Power-on or device reset occurred).*"
+    r"|sd (?:\d+:\d+:\d+:\d+: \[(?P<c>\w+)\]|(?P<f>\d+:\d+:\d+:\d+):)"
+    r"(?!.*Power-on or device reset occurred).*"
     r"(?:ABORT|abort.*task|task abort|timing out command|reset)"
     r"|virtio_blk (?P<d>\w+): .*timeout|(?P<e>mmc\d+): .*timeout"
 )
@@ -83,6 +84,7 @@ class _Report:
 
 def errors(lines: Sequence[KernelLine], devices: BlockDevices) -> list[DiskEvents]:
     """Errors of disks, and those of loop devices before the attachment of their present file."""
+    reports = list(_reports((_FAILED, _OTHERS), lines, devices))
     attached = {
         match["device"]: number
         for number, line in enumerate(lines)
@@ -91,17 +93,20 @@ def errors(lines: Sequence[KernelLine], devices: BlockDevices) -> list[DiskEvent
     former: list[DiskEvents] = []
     ignored: set[int] = set()
     for device, number in attached.items():
-        events = _errors([line for line in lines[:number] if device in line.text], devices).get(device)
+        earlier = {id(line) for line in lines[:number]}
+        of_device = [
+            report for report in reports if device in report.disks and id(report.line) in earlier - ignored
+        ]
+        events = _errors(of_device).get(device)
         if events is not None:
             events.is_former = True
             former.append(events)
             ignored |= {id(line) for line in events.lines}
-    present = _errors([line for line in lines if id(line) not in ignored], devices)
+    present = _errors([report for report in reports if id(report.line) not in ignored])
     return [*present.values(), *former]
 
 
-def _errors(lines: Iterable[KernelLine], devices: BlockDevices) -> dict[str, DiskEvents]:
-    reports = list(_reports((_FAILED, _OTHERS), lines, devices))
+def _errors(reports: Sequence[_Report]) -> dict[str, DiskEvents]:
     of_disks = [report for report in reports if report.sector is not None and not report.is_layer]
     begins = _distinct(of_disks)
     requests = _Requests()
@@ -118,7 +123,7 @@ def _errors(lines: Iterable[KernelLine], devices: BlockDevices) -> dict[str, Dis
 
 
 class _Requests:
-    """Times of failed requests by disk."""
+    """Times of failed requests by disk, in order."""
 
     def __init__(self) -> None:
         self._times: dict[str, list[int]] = {}
@@ -126,7 +131,7 @@ class _Requests:
     def add(self, reports: Iterable[_Report]) -> None:
         for report in reports:
             for disk in {report.device, *report.disks}:
-                self._times.setdefault(disk, []).append(report.line.utc_ns)
+                insort(self._times.setdefault(disk, []), report.line.utc_ns)
 
     def explain(self, report: _Report) -> bool:
         """True for a message that belongs to one of the requests."""
@@ -140,26 +145,28 @@ class _Requests:
 
 
 def _distinct(requests: Iterable[_Report]) -> list[_Report]:
-    """Failed requests without the immediate repetitions of the same."""
-    latest: dict[tuple[str, str], int] = {}
+    """Failed requests without the repetitions of the same within a second of the first."""
+    begins: dict[tuple[str, str], int] = {}
     distinct = []
     for report in requests:
         key, utc_ns = (report.device, report.sector or ""), report.line.utc_ns
-        if not report.sector or key not in latest or utc_ns - latest[key] > _PRECEDES_NS:
+        if not report.sector or key not in begins or utc_ns - begins[key] > _PRECEDES_NS:
             distinct.append(report)
-        latest[key] = utc_ns
+            begins[key] = utc_ns
     return distinct
 
 
 def _first(reports: Iterable[_Report]) -> list[_Report]:
-    """The first one of messages about the same disks that follow each other."""
-    latest: dict[str, int] = {}
+    """The first one of messages about the same disks within a minute of it."""
+    begins: dict[str, int] = {}
     first = []
     for report in reports:
         utc_ns = report.line.utc_ns
-        if not any(disk in latest and utc_ns - latest[disk] <= FOLLOWS_NS for disk in report.disks):
+        begin = max((begins[disk] for disk in report.disks if disk in begins), default=None)
+        if begin is None or utc_ns - begin > FOLLOWS_NS:
             first.append(report)
-        latest.update(dict.fromkeys(report.disks, utc_ns))
+            begin = utc_ns
+        begins.update(dict.fromkeys(report.disks, begin))
     return first
 
 

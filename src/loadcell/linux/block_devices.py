@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,8 @@ _PARTITION: Final = re.compile(r"((?:[hsv]|xv)d[a-z]+)\d+|((?:nvme\d+n|mmcblk|lo
 #: Port of a SATA disk, address of a SCSI disk, controllers of others.
 _ADDRESS: Final = re.compile(r"ata\d+|\d+:\d+:\d+:\d+|virtio\d+|nvme\d+|mmc\d+")
 _CONTROLLER: Final = re.compile(r"(nvme\d+)n\d+$")
+#: A path to a namespace of NVMe (Linux, drivers/nvme/host/multipath.c: subsystem, controller, namespace).
+_PATH: Final = re.compile(r"(nvme\d+)c\d+(n\d+)")
 _LAYERS: Final = ("dm-", "md", "bcache", "drbd")
 
 
@@ -42,15 +44,24 @@ class BlockDevices:
 
     def __init__(self, devices: Iterable[BlockDevice] = ()) -> None:
         self._by_name: dict[str, BlockDevice] = {}
-        by_address: dict[str, list[BlockDevice]] = {}
-        for device in devices:
-            self._by_name[device.name] = device
-            if device.disks == (device.name,):
+        by_address: dict[str, dict[str, BlockDevice]] = {}
+        present = tuple(devices)
+        names = {device.name for device in present}
+        for device in present:
+            disk = _namespace(device.name)
+            is_path = disk != device.name and disk in names
+            self._by_name[device.name] = replace(device, disks=(disk,)) if is_path else device
+        for device in self._by_name.values():
+            if device.disks == (_namespace(device.name),):
+                disk = device.disks[0]
                 for address in device.addresses:
-                    by_address.setdefault(address, []).append(device)
+                    by_address.setdefault(address, {})[disk] = self._by_name[disk]
         numbers = {device.number: device for device in self._by_name.values() if device.number}
         addresses = {
-            address: of_address[0] for address, of_address in by_address.items() if len(of_address) == 1
+            address: device
+            for address, disks in by_address.items()
+            if len(disks) == 1
+            for device in disks.values()
         }
         self._by_any_name: Mapping[str, BlockDevice] = {**addresses, **numbers, **self._by_name}
 
@@ -62,7 +73,7 @@ class BlockDevices:
         if device is not None:
             return device.disks or (device.name,)
         partition = _PARTITION.fullmatch(name)
-        return (partition[1] or partition[2],) if partition else (name,)
+        return (partition[1] or partition[2],) if partition else (_namespace(name),)
 
     def is_layer(self, name: str) -> bool:
         """True for a device of other devices."""
@@ -85,6 +96,12 @@ class BlockDevices:
         return [name for device in devices for name in (device.name, device.number) if name]
 
 
+def _namespace(name: str) -> str:
+    """The disk of a path to a namespace of NVMe; any other name itself."""
+    path = _PATH.fullmatch(name)
+    return f"{path[1]}{path[2]}" if path else name
+
+
 def read(root: Path = procfs.ROOT) -> tuple[BlockDevice, ...]:
     """All block devices and partitions of a host."""
     paths = {path.name: path for path in sorted((root / "sys/class/block").glob("*"))}
@@ -95,7 +112,8 @@ def _device(path: Path, paths: Mapping[str, Path]) -> BlockDevice:
     below = _disks(path.name, paths, frozenset())
     file = procfs.line(path / "loop/backing_file") or ""
     addresses = {part: None for part in path.resolve().parts[:-1] if _ADDRESS.fullmatch(part)}
-    if controller := _CONTROLLER.match(path.name):
+    has_paths = any(_namespace(name) == path.name != name for name in paths)
+    if (controller := _CONTROLLER.match(path.name)) and not has_paths:
         addresses[controller[1]] = None
     return BlockDevice(
         path.name.replace("!", "/"),
