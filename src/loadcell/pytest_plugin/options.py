@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -134,7 +135,12 @@ def is_benchmark_present(plugins: pytest.PytestPluginManager) -> bool:
     """True if pytest-benchmark has its options and fixture itself, or is to be loaded later."""
     if plugins.hasplugin(_BENCHMARK_PLUGIN) or plugins.hasplugin(f"{_BENCHMARK_MODULE}.plugin"):
         return True
-    return not plugins.is_blocked(_BENCHMARK_PLUGIN) and find_spec(_BENCHMARK_MODULE) is not None
+    return not plugins.is_blocked(_BENCHMARK_PLUGIN) and _is_installed()
+
+
+@cache
+def _is_installed() -> bool:
+    return find_spec(_BENCHMARK_MODULE) is not None
 
 
 def add(parser: pytest.Parser, plugins: pytest.PytestPluginManager) -> None:
