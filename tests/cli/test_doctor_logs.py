@@ -380,9 +380,20 @@ def test_zeros_in_a_log_are_passed_over(tmp_path: Path) -> None:
     result = doctor("--log", path, "--json")
     assert result.exit_code == 0
     [reading] = json.loads(result.stdout)["logs"]
-    assert (reading["lines"], reading["lines_not_understood"]) == (601, 1)
+    assert (reading["lines"], reading["lines_not_understood"]) == (602, 2), "zeros, and the time that is cut"
     shown = " ".join(doctor("--log", path).stdout.split())
     assert "app.log has 1 stretch of zero bytes (97.7 KiB), which was passed over" in shown
+
+
+@pytest.mark.parametrize("size_bytes", [8, 3_000, 3 << 20])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_an_entry_before_zeros_is_read(tmp_path: Path, size_bytes: int, end: str) -> None:
+    """A machine that crashes leaves zeros behind the last entry."""
+    error = f"{stamp(7)} ERROR app.Main - java.lang.OutOfMemoryError: Java heap space{end}"
+    text = log(20) + error + "\0" * size_bytes + log(20, begin_s=60)
+    shown = " ".join(doctor("--log", written(tmp_path / "app.log", text)).stdout.split())
+    assert "Entries 41 Threads" in shown
+    assert "Errors 1 (" in shown
 
 
 def test_a_directory_is_refused_with_its_logs(tmp_path: Path) -> None:

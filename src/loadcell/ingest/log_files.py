@@ -37,6 +37,7 @@ _Part = TypeVar("_Part", str, bytes)
 _MOST_NAMED: Final = 5
 #: Errors of a damaged file.
 DAMAGES: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
+_LINE_ENDS: Final = b"\r\n"
 #: Zero bytes that are no part of a line; fewer are removed from it.
 _STRETCH: Final = re.compile(rb"\0{8,}")
 #: Zero bytes before the first text that are read, without those of a hole in the file.
@@ -59,21 +60,19 @@ class Zeros:
         self._continues = True
 
     def without(self, block: bytes) -> bytes:
-        """A block without its zeros. Of a line with a stretch, only the text behind it remains."""
+        """A block without its zeros; a stretch of them ends a line."""
         for stretch in _STRETCH.finditer(block):
             self.count += not (self._continues and stretch.start() == 0)
             self.size_bytes += len(stretch[0])
         self._continues = block.endswith(bytes(8))
-        if b"\0" not in block:
-            return block
-        lines = (_without_stretch(line) for line in block.split(b"\n"))
-        return b"\n".join(lines).replace(b"\0", b"")
+        return _STRETCH.sub(_line_end, block).replace(b"\0", b"") if b"\0" in block else block
 
 
-def _without_stretch(line: bytes) -> bytes:
-    if b"\0" not in line:
-        return line
-    return next((part for part in reversed(_STRETCH.split(line)) if part.strip()), b"")
+def _line_end(stretch: re.Match[bytes]) -> bytes:
+    """The end of a line that zeros cut; none where they are before, behind or between lines."""
+    text = stretch.string
+    is_between = stretch.start() == 0 or stretch.end() == len(text) or text[stretch.start() - 1] in _LINE_ENDS
+    return b"" if is_between or text[stretch.end()] in _LINE_ENDS else b"\n"
 
 
 @dataclass
