@@ -240,6 +240,10 @@ def test_it_ends_by_its_limits_by_ctrl_c_and_with_the_process(tmp_path: Path) ->
     done = subprocess.run(command(*always), capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout.count("see")) == (1, 1)
     assert done.stderr.splitlines()[-1] == "limit of 1 event reached (`--most`): the watch ends"
+    done = subprocess.run(
+        command(*never, "--for", "1s", "-q"), capture_output=True, text=True, check=False, timeout=30
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     with subprocess.Popen(command(*never), stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert "watching" in process.stderr.readline()

@@ -120,7 +120,8 @@ def _end(watcher: _Watcher, jvms: WatchedJvms, deadline: float | None) -> Messag
 
 def _state(text: Message) -> None:
     """Write why a watch ends, or what of it continues."""
-    streams.echo(language.written(text), err=True)
+    if not display.is_quiet():
+        streams.echo(language.written(text), err=True)
 
 
 def _must_be_writable(home: Path) -> None:
