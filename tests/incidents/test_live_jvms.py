@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ import pytest
 from jvms import running
 from loadcell.incidents.base import Diagnosis, examine
 from loadcell.incidents.evidence.base import Missing
-from loadcell.incidents.evidence.collections import Collections
+from loadcell.incidents.evidence.collections import Collections, DumpFile
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, EndedJvm, JvmCounters
 from loadcell.incidents.evidence.kernel_log import KernelLog
 from loadcell.incidents.evidence.numa import NodeMemory, NumaMemory
@@ -29,8 +30,8 @@ from loadcell.incidents.live.gathering import gather
 from loadcell.incidents.live.gc_log_ends import GcLogGatherer
 from loadcell.incidents.live.jvms import JvmGatherer
 from loadcell.incidents.live.numa import NumaGatherer
-from loadcell.linux import gc_log_files, java_processes
-from loadcell.linux.java_traces import traces_of
+from loadcell.linux import gc_log_files, java_processes, procfs
+from loadcell.linux.java_traces import JavaTraces, traces_of
 
 from .test_host_incidents import level
 
@@ -84,6 +85,88 @@ def test_a_dump_whose_name_two_jvms_share_is_uncertain(tmp_path: Path) -> None:
     assert [dump.others for dump in evidence[0].dumps] == [(second.pid,)]
     assert evidence[0].certain_dumps == ()
     assert [dump.others for dump in evidence[1].certain_dumps] == [()]
+
+
+def dumps_of(traces: JavaTraces | None, *others: JavaTraces) -> tuple[DumpFile, ...]:
+    """The dumps of a JVM by its evidence."""
+    assert traces is not None
+    gathered = EndedJvmGatherer().gather(Host(ended=(traces, *others)))
+    return next(item.dumps for item in gathered if isinstance(item, EndedJvm))
+
+
+def test_a_jvm_that_started_after_a_dump_did_not_write_it(tmp_path: Path) -> None:
+    shared = ("-Xmx16m", f"-XX:HeapDumpPath={tmp_path / 'heap.hprof'}")
+    with running(*shared) as first:
+        traces = traces_of(first.pid)
+        (tmp_path / "heap.hprof").write_bytes(b"x")
+        with running(*shared) as second:
+            again = traces_of(second.pid)
+            assert again is not None
+            for others in ((), (again,)):
+                [dump] = dumps_of(traces, *others)
+                assert dump.others == (), "running or ended"
+            (tmp_path / "heap.hprof").write_bytes(b"y")
+            [dump] = dumps_of(traces)
+            assert dump.others == (second.pid,)
+            again.end_s = again.begin_s - 10
+            assert not again.ran_at(dump.written_ns / 1e9)
+            again.close()
+        assert traces is not None
+        traces.close()
+
+
+def test_processes_with_the_options_of_a_jvm_did_not_write_its_dump(tmp_path: Path) -> None:
+    """A shell and `timeout` have them on their command lines."""
+    shared = f"-XX:HeapDumpPath={tmp_path / 'heap.hprof'}"
+    shell = subprocess.Popen(["bash", "-c", "sleep 100; true", "java", shared], start_new_session=True)
+    try:
+        with running("-Xmx16m", shared, prefix=["timeout", "100"]) as parent:
+            while not (below := procfs.tree(procfs.ROOT, [parent.pid])[1:]):
+                time.sleep(0.01)
+            traces = traces_of(below[0])
+            time.sleep(0.1)
+            (tmp_path / "heap.hprof").write_bytes(b"x")
+            [dump] = dumps_of(traces)
+            assert dump.others == ()
+            assert traces is not None
+            traces.close()
+            parent.terminate()
+            parent.wait()
+    finally:
+        os.killpg(shell.pid, signal.SIGKILL)
+        shell.wait()
+
+
+@pytest.mark.skipif(os.getuid() != 0 and "CI" not in os.environ, reason="needs root")
+def test_the_same_path_of_another_mount_namespace_is_another_dump(tmp_path: Path) -> None:
+    shared = ("-Xmx16m", f"-XX:HeapDumpPath={tmp_path / 'heap.hprof'}")
+    with running(*shared) as first, running(*shared, prefix=["unshare", "-m"]) as second:
+        jvms = [traces_of(process.pid) for process in (first, second)]
+        (tmp_path / "heap.hprof").write_bytes(b"x")
+        assert jvms[1] is not None
+        assert jvms[1].dump_name
+        for others in ((), (jvms[1],)):
+            [dump] = dumps_of(jvms[0], *others)
+            assert dump.others == ()
+        for traces in jvms:
+            assert traces is not None
+            traces.close()
+
+
+@pytest.mark.parametrize(("option", "expected"), [("", 1), ("-XX:+HeapDumpBeforeFullGC", 0)])
+def test_a_dump_of_a_full_collection_is_no_error(tmp_path: Path, option: str, expected: int) -> None:
+    words = [
+        "-Xmx16m", f"-XX:HeapDumpPath={tmp_path / 'heap.hprof'}", f"-Xlog:gc:file={tmp_path / 'gc.log'}",
+        "-XX:+HeapDumpOnOutOfMemoryError", *([option] if option else []),
+    ]  # fmt: skip
+    with running(*words) as process:
+        traces = traces_of(process.pid)
+        assert traces is not None
+        (tmp_path / "heap.hprof").write_bytes(b"x")
+        gathered = list(EndedJvmGatherer().gather(Host(ended=(traces,))))
+        traces.close()
+    [collections] = [item for item in gathered if isinstance(item, Collections)]
+    assert (len(collections.dump_files), len(collections.error_dumps)) == (1, expected)
 
 
 def counters(share: float, now: float = 0.1, running_s: float = 100.0, **values: Any) -> JvmCounters:

@@ -73,6 +73,15 @@ def inspect(pid: int, root: Path = procfs.ROOT) -> JavaProcess | None:
     return JavaProcess(pid, lack=Lack.STALE if leftover(pid, root) else Lack.OFF)
 
 
+def runs_library(pid: int, root: Path = procfs.ROOT) -> bool:
+    """True of a process that maps the library of a JVM, without a look at its files."""
+    try:
+        with open(f"{root}/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return _LIBRARY in file.read(_MOST_CHARACTERS)
+    except OSError:
+        return False
+
+
 def namespace_pid(pid: int, root: Path = procfs.ROOT) -> int:
     """Id of a process in its own pid namespace."""
     for line in procfs.read_small(f"{root}/proc/{pid}/status").splitlines():

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Final
 
 from loadcell.linux import gc_log_files, process_files, procfs
-from loadcell.linux.java_processes import namespace_pid
+from loadcell.linux.java_processes import namespace_pid, runs_library
+from loadcell.linux.procfs import ProcessStat
 
 _ERROR_FILE: Final = re.compile(r"-XX:ErrorFile=(?P<path>.+)")
 _DUMP_PATH: Final = re.compile(r"-XX:HeapDumpPath=(?P<path>.+)")
@@ -30,6 +31,9 @@ _MOST_CRASH_BYTES: Final = 1 << 20
 _MOST_DUMPS: Final = 10
 #: Time stamps of files are those of the last clock tick.
 _TICK_S: Final = 2.0
+#: A JVM needs longer than this from its start to an error; the start of a process is a time in ticks.
+_LEAST_LIFE_S: Final = 0.05
+_LAUNCHERS: Final = frozenset({"java", "jsvc"})
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class JavaTraces:
     log_name: str = ""
     #: path of heap dumps without the process in their names; empty where it is in them
     dump_name: str = ""
+    #: mount namespace and root directory, in which its paths are valid
+    mounts: tuple[Path, Path] | None = None
     _log: _Location | None = None
     _crashes: list[_Location] = field(default_factory=list)
     _dumps: list[_Location] = field(default_factory=list)
@@ -147,6 +153,15 @@ class JavaTraces:
         """True for a file that was last written while the JVM ran."""
         return self.begin_s - _TICK_S <= status.st_mtime <= self.end_s + _TICK_S
 
+    def ran_at(self, instant_s: float) -> bool:
+        """True if the JVM ran at an instant, long enough for an error."""
+        return self.begin_s + _LEAST_LIFE_S <= instant_s <= self.end_s + _TICK_S
+
+    def shares_dumps(self, other: JavaTraces) -> bool:
+        """True for another JVM whose heap dumps have the same path and the same owner."""
+        source = self.mounts, self.dump_name, self.owner
+        return self.pid != other.pid and source == (other.mounts, other.dump_name, other.owner)
+
     def close(self) -> None:
         """Close the directories."""
         for descriptor in self.descriptors:
@@ -158,12 +173,8 @@ def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
     process = procfs.process_stat(root, pid)
     if process is None or process.has_ended:
         return None
-    running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - process.start / os.sysconf("SC_CLK_TCK")
-    command = tuple(procfs.command_line(pid, root))
-    owner = process_files.owner_of(pid, root)
-    traces = JavaTraces(pid, process.start, command, time.time() - running_s, owner)
+    traces = _of_process(process, root)
     traces.locate_log(root)
-    traces.dump_name = dump_name(pid, root)
     number = str(namespace_pid(pid, root))
     options = gc_log_files.options(pid, root)
 
@@ -178,22 +189,58 @@ def traces_of(pid: int, root: Path = procfs.ROOT) -> JavaTraces | None:
     crash, dump = named(_ERROR_FILE), named(_DUMP_PATH)
     usual, usual_dump = f"hs_err_pid{number}.log", f"java_pid{number}.hprof"
     traces._crashes = located([crash] if crash else [usual, f"/tmp/{usual}"])  # noqa: S108
-    traces._dumps = located([dump, f"{dump}/{usual_dump}"] if dump else [usual_dump])
+    inside = located([f"{dump}/{usual_dump}"]) if dump else []
+    traces._dumps = [*located([dump or usual_dump]), *inside]
+    if inside:  # the path is that of a directory
+        traces.dump_name = ""
     return traces
 
 
-def dump_name(pid: int, root: Path = procfs.ROOT) -> str:
-    """The path of a JVM's heap dumps whose names have no process; empty for other processes."""
+def sharing_dumps(jvm: JavaTraces, root: Path = procfs.ROOT) -> list[JavaTraces]:
+    """Running JVMs whose heap dumps have the same path as those of a JVM.
+
+    Texts alone are compared. A path of another mount namespace would lead elsewhere, or to a dead mount.
+    """
+    if not jvm.dump_name or jvm.mounts is None:
+        return []
+    return [
+        other
+        for stat in procfs.all_stats(root)
+        # reading the command line of a process that hangs on a dead mount would hang, too
+        if stat.state != "D" and not stat.has_ended and _mounts(stat.pid, root) == jvm.mounts
+        and jvm.shares_dumps(other := _of_process(stat, root)) and _is_jvm(stat.pid, root)
+    ]  # fmt: skip
+
+
+def _of_process(process: ProcessStat, root: Path) -> JavaTraces:
+    """The traces of a process without its files."""
+    running_s = time.clock_gettime(time.CLOCK_BOOTTIME) - process.start / os.sysconf("SC_CLK_TCK")
+    command = tuple(procfs.command_line(process.pid, root))
+    owner = process_files.owner_of(process.pid, root)
+    return JavaTraces(
+        process.pid, process.start, command, time.time() - running_s, owner,
+        dump_name=_dump_name(process.pid, root), mounts=_mounts(process.pid, root),
+    )  # fmt: skip
+
+
+def _is_jvm(pid: int, root: Path) -> bool:
+    """True of a JVM; a shell or `timeout` can have the options of one on its command line."""
+    program = procfs.link(pid, "exe", root)
+    return (program is not None and program.name in _LAUNCHERS) or runs_library(pid, root)
+
+
+def _mounts(pid: int, root: Path) -> tuple[Path, Path] | None:
+    namespace, directory = procfs.link(pid, "ns/mnt", root), procfs.link(pid, "root", root)
+    return None if namespace is None or directory is None else (namespace, directory)
+
+
+def _dump_name(pid: int, root: Path) -> str:
+    """The path of the heap dumps by the options of a process; empty where it has the process in it."""
     options = gc_log_files.options(pid, root)
     paths = [match["path"] for word in options if (match := _DUMP_PATH.fullmatch(word))]
     if not paths or "%p" in paths[-1]:
         return ""
-    path = (procfs.link(pid, "cwd", root) or Path()) / paths[-1]
-    try:
-        is_directory = (root / f"proc/{pid}/root" / str(path).lstrip("/")).is_dir()
-    except OSError:
-        return ""
-    return "" if is_directory else str(path)
+    return str((procfs.link(pid, "cwd", root) or Path()) / paths[-1])
 
 
 def _opened(pid: int, path: str, root: Path) -> _Location | None:

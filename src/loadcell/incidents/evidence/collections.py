@@ -25,6 +25,11 @@ DUMP_FLAGS: Final = ("-XX:+HeapDumpBeforeFullGC", "-XX:+HeapDumpAfterFullGC")
 ERROR_FLAG: Final = "-XX:+HeapDumpOnOutOfMemoryError"
 
 
+def dumps_often(flags: Iterable[str]) -> bool:
+    """True for options with heap dumps at full collections."""
+    return any(flag.startswith(DUMP_FLAGS) for flag in flags)
+
+
 @dataclass(frozen=True, slots=True)
 class DumpFile:
     """A heap dump on the disk."""

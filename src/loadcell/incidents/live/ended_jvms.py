@@ -6,12 +6,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from loadcell.incidents.evidence.base import Missing
-from loadcell.incidents.evidence.collections import ERROR_FLAG, Collections, DumpFile
+from loadcell.incidents.evidence.collections import (
+    ERROR_FLAG,
+    Collections,
+    DumpFile,
+    dumps_often,
+)
 from loadcell.incidents.evidence.jvms import EndedJvm
 from loadcell.incidents.live import gc_log_ends
 from loadcell.incidents.live.base import Gatherer, Host
 from loadcell.ingest import base as ingest
-from loadcell.linux import gc_log_files, java_traces, procfs
+from loadcell.linux import gc_log_files, java_traces
 from loadcell.linux.java_traces import JavaTraces
 from loadcell.plan.secret_patterns import without_secrets
 
@@ -26,9 +31,10 @@ class EndedJvmGatherer(Gatherer):
 
     def gather(self, host: Host) -> Iterable[EndedJvm | Collections | Missing]:
         for jvm in host.ended:
-            others = _others(jvm, host)
+            sharing = _sharing(jvm, host)
             dumps = tuple(
-                DumpFile(name, status.st_size, status.st_mtime_ns, others) for name, status in jvm.dumps()
+                DumpFile(name, status.st_size, status.st_mtime_ns, _writers(sharing, status.st_mtime))
+                for name, status in jvm.dumps()
             )
             text, collections = "", None
             try:
@@ -48,23 +54,22 @@ class EndedJvmGatherer(Gatherer):
                 without_secrets(text), crashes, dumps,
             )  # fmt: skip
             if collections is not None:
-                certain = () if others else dumps
-                is_of_error = ERROR_FLAG in jvm.flags
+                certain = tuple(dump for dump in dumps if not dump.others)
+                is_of_error = ERROR_FLAG in jvm.flags and not dumps_often(jvm.flags)
                 yield replace(
                     collections, source=f"{jvm.log_name} ({jvm.pid})", dump_files=certain,
                     error_dumps=certain if is_of_error else (),
                 )  # fmt: skip
 
 
-def _others(jvm: JavaTraces, host: Host) -> tuple[int, ...]:
+def _sharing(jvm: JavaTraces, host: Host) -> list[JavaTraces]:
     """Other JVMs, running or ended, whose heap dumps have the same path as those of one that has ended."""
-    if not jvm.dump_name:
-        return ()
-    ended = [other.pid for other in host.ended if other.pid != jvm.pid and other.dump_name == jvm.dump_name]
-    running = [
-        stat.pid
-        for stat in procfs.all_stats(host.root)
-        if stat.pid != jvm.pid and stat.state != "D" and not stat.has_ended
-        and java_traces.dump_name(stat.pid, host.root) == jvm.dump_name
-    ]  # fmt: skip
-    return tuple(sorted({*ended, *running}))
+    if not jvm.dump_name or jvm.mounts is None:
+        return []
+    ended = [other for other in host.ended if jvm.shares_dumps(other)]
+    return [*ended, *java_traces.sharing_dumps(jvm, host.root)]
+
+
+def _writers(jvms: Iterable[JavaTraces], written_s: float) -> tuple[int, ...]:
+    """Those that ran when a dump was written: a JVM that was started again later is none of them."""
+    return tuple(sorted({jvm.pid for jvm in jvms if jvm.ran_at(written_s)}))
