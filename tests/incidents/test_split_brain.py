@@ -55,6 +55,25 @@ def test_a_file_in_split_brain_counts_once(bricks: tuple[str, ...], expected: st
 )
 def test_gfids_of_paths_make_the_number_exact(bricks: tuple[str, ...], expected: str, has_more: bool) -> None:
     gfids = {"/a": ["1"], "/b": ["2"], "/split": ["4", "5"]}
+    result = text_answers.split_brain(
+        entries_of(*bricks), 2, lambda path: gfids.get(path, []), of_all_bricks=True
+    )
+    assert result == text_answers.SplitBrain(tuple(expected.split()), len(bricks), has_more)
+
+
+@pytest.mark.parametrize(
+    ("bricks", "expected", "has_more"),
+    [
+        (("/a /b", "<gfid:1> <gfid:2>"), "/a /b", False),
+        (("/a /b", "<gfid:1> <gfid:3>"), "/a /b", True),
+        (("/a", "<gfid:3>"), "/a", True),
+        (("/a", "/a <gfid:3>"), "/a <gfid:3>", False),  # the second brick states both
+    ],
+)
+def test_another_brick_may_have_another_gfid_of_a_path(
+    bricks: tuple[str, ...], expected: str, has_more: bool
+) -> None:
+    gfids = {"/a": ["1"], "/b": ["2"]}
     result = text_answers.split_brain(entries_of(*bricks), 2, lambda path: gfids.get(path, []))
     assert result == text_answers.SplitBrain(tuple(expected.split()), len(bricks), has_more)
 
@@ -80,3 +99,5 @@ def test_bricks_of_this_host_have_the_gfids_of_paths(tmp_path: Path) -> None:
     pair = Volume("data", bricks, 3, str(volume_id))
     assert pair.gfids_of("/file") == {str(gfid)}, "b is a brick of another volume"
     assert pair.gfids_of("/removed") == set()
+    assert not pair.is_local
+    assert Volume("data", bricks[:1], 1, str(volume_id)).is_local

@@ -70,6 +70,11 @@ class Volume:
         """GFIDs of a path on the bricks of this host, which differ where the split-brain is one of GFIDs."""
         return {gfid for brick in self._local for gfid in _attribute(f"{brick}{path}", _GFID)}
 
+    @property
+    def is_local(self) -> bool:
+        """True if all bricks are on this host."""
+        return len(self._local) == len(self.bricks)
+
     @cached_property
     def _local(self) -> tuple[Path, ...]:
         """Directories of this host that are bricks of the volume, whichever of its bricks they are."""
@@ -208,7 +213,9 @@ def state_of(volume: Volume, answers: Mapping[str, str | Message]) -> GlusterVol
     state = replace(state, open_files=text_answers.open_files(opened) if isinstance(opened, str) else opened)
     healing = answers.get("heal")
     if isinstance(healing, str):
-        split_brain = text_answers.split_brain(healing, volume.copies, volume.gfids_of)
+        split_brain = text_answers.split_brain(
+            healing, volume.copies, volume.gfids_of, of_all_bricks=volume.is_local
+        )
         return replace(
             state,
             split_brain=split_brain.entries,

@@ -46,13 +46,18 @@ def _no_gfids(_path: str) -> Collection[str]:
 
 
 def split_brain(
-    text: str, copies: int = 1, gfids_of: Callable[[str], Collection[str]] = _no_gfids
+    text: str,
+    copies: int = 1,
+    gfids_of: Callable[[str], Collection[str]] = _no_gfids,
+    *,
+    of_all_bricks: bool = False,
 ) -> SplitBrain:
     """Entries by `volume heal VOLUME info split-brain`: for each brick its entries, status and number.
 
     `copies` bricks in succession have the same files. One may state the path of a file, and another its GFID.
-    `gfids_of` has the GFIDs of a path. Without them there are as many entries as the brick with the most
-    states. Paths come first.
+    `gfids_of` has the GFIDs of a path, which may differ on other bricks unless they are `of_all_bricks`.
+    Without all of them there are at least as many entries as the brick with the most states. Paths come
+    first.
     """
     bricks: list[list[str]] = []
     connected = 0
@@ -71,7 +76,7 @@ def split_brain(
         for path in paths:
             gfids = gfids_of(path)
             path_of |= {f"{_GFID}{gfid}>": path for gfid in gfids}
-            unresolved |= set() if gfids else {path}
+            unresolved |= set() if gfids and of_all_bricks else {path}
     bricks = [list(dict.fromkeys(path_of.get(entry, entry) for entry in brick)) for brick in bricks]
     entries: dict[str, None] = {}
     has_more = connected < len(bricks)
@@ -85,7 +90,7 @@ def split_brain(
 def _distinct(bricks: list[list[str]], unresolved: set[str]) -> tuple[list[str], bool]:
     """Entries of bricks with the same files, each once, and True if there may be more of them.
 
-    The GFIDs of `unresolved` paths are not known.
+    The GFIDs of `unresolved` paths are not known, or not of all bricks.
     """
     bricks = sorted(bricks, key=lambda brick: sum(entry.startswith(_GFID) for entry in brick))
     all_entries = dict.fromkeys(entry for brick in bricks for entry in brick)
