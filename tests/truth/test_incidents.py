@@ -77,6 +77,33 @@ def test_rows_of_the_table_are_renewed_alone() -> None:
     pairs = list(zip(old.splitlines(), new.splitlines(), strict=True))
     changed = [after for before, after in pairs[:-1] if before != after]
     assert len(changed) == 1
-    assert changed[0].endswith("| 1 of 1 | 4.2 s | 0 of 1 | 0, 0, 0 | – | 7 | 0 |")
+    assert changed[0].endswith("| 1 of 1 | 4.2 s | 0 of 1 | 0, 0, 0 | – | 7 | 0 | 0 |")
     numbers = [int(line.split()[0]) for line in pairs[-1]]
     assert numbers[1] == numbers[0] - 3
+
+
+def controls(incident: str, critical: int, total: int = 10) -> list[dict[str, object]]:
+    """Results of healthy controls, of which some have a critical finding."""
+    return [
+        {"kind": "control 0", "incident": incident, "number": number, "seen": False,
+         "critical": number < critical}
+        for number in range(total)
+    ]  # fmt: skip
+
+
+def test_critical_findings_of_the_table_are_those_of_its_rows() -> None:
+    old = driver.table([*controls("oom-kill", 3), *controls("disk-errors", 2)])
+    assert old.splitlines()[-1] == "20 healthy controls, 5 with a critical finding of any incident"
+    mended = driver.renewed(old, driver.table(controls("oom-kill", 1)), {"oom-kill"})
+    assert mended.splitlines()[-1] == "20 healthy controls, 3 with a critical finding of any incident"
+
+
+def test_an_incident_that_is_new_gets_a_row_in_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+    every = driver.table([*controls("oom-kill", 0), *controls("disk-errors", 0)])
+    old = "\n".join(line for line in every.splitlines() if not line.startswith(("| `oom-kill`", "| `numa-")))
+    assert driver.renewed(old, every, {"oom-kill"}).splitlines() == [
+        line for line in every.splitlines() if not line.startswith("| `numa-")
+    ]
+    assert "without a row, as they were not examined: numa-spread" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="neither rehearsals nor replays: nothing"):
+        driver.renewed(old, every, {"nothing"})

@@ -107,8 +107,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         counts[row["incident"], f"{kind} critical"] += bool(row.get("critical")) and kind == "control"
     lines = [
         "| incident | made by | real: recognised within 60 s | longest delay | healthy after the remedy | "
-        "failed, not judged, repeated | replayed: recognised | healthy controls | of them with a finding |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "failed, not judged, repeated | replayed: recognised | healthy controls | of them with a finding | "
+        "with a critical one of any incident |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     made = {item.incident: f"{item.made}; remedy: {item.remedy}" for item in REHEARSALS}
     for name in dict.fromkeys((*made, *(replay.incident for replay in REPLAYS))):
@@ -125,26 +126,41 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"{counts[name, 'replayed seen']} of {replayed}" if replayed else "–",
             str(counts[name, "control"]),
             str(counts[name, "control seen"]),
+            str(counts[name, "control critical"]),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    total = sum(counts[name, "control"] for name in {row["incident"] for row in rows})
-    critical = sum(counts[name, "control critical"] for name in {row["incident"] for row in rows})
-    lines.append(f"\n{total} healthy controls, {critical} with a critical finding of any incident")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", _sum(lines)])
 
 
 def renewed(old: str, new: str, incidents: Collection[str]) -> str:
-    """A table with the rows of these incidents from another one, and the number of its controls."""
-    rows = {line.split()[1]: line for line in new.splitlines() if line.startswith("| `")}
-    names = {f"`{name}`" for name in incidents}
-    lines = [
-        rows[line.split()[1]] if line.startswith("| `") and line.split()[1] in names else line
-        for line in old.splitlines()
+    """A table with the rows of these incidents from another one, which has all, and the sum of its controls.
+
+    Raises ValueError for incidents that it does not have.
+    """
+    rows, present = _rows(new), _rows(old)
+    if missing := [name for name in incidents if name not in rows]:
+        raise ValueError(f"neither rehearsals nor replays: {', '.join(missing)}")
+    if missing := [name for name in rows if name not in incidents and name not in present]:
+        sys.stdout.write(f"without a row, as they were not examined: {', '.join(missing)}\n")
+    head = new.splitlines()[:2]
+    chosen = [
+        rows[name] if name in incidents else present[name]
+        for name in rows
+        if name in incidents or name in present
     ]
-    total = sum(int(line.split("|")[8]) for line in lines if line.startswith("| `"))
-    critical = max(int(table.splitlines()[-1].split(", ")[1].split()[0]) for table in (old, new))
-    lines[-1] = f"{total} healthy controls, {critical} with a critical finding of any incident"
-    return "\n".join(lines) + "\n"
+    return "\n".join([*head, *chosen, "", _sum(chosen)]) + "\n"
+
+
+def _rows(table: str) -> dict[str, str]:
+    """Rows of a table by incident."""
+    return {line.split()[1].strip("`"): line for line in table.splitlines() if line.startswith("| `")}
+
+
+def _sum(rows: list[str]) -> str:
+    """The number of healthy controls of these rows, and of those with a critical finding."""
+    cells = [line.split("|") for line in rows if line.startswith("| `")]
+    total, critical = (sum(int(row[column]) for row in cells) for column in (8, 10))
+    return f"{total} healthy controls, {critical} with a critical finding of any incident"
 
 
 def delay(delays_s: list[float]) -> str:
