@@ -718,3 +718,24 @@ def test_a_collector_without_causes_has_no_table_of_them(tmp_path: Path) -> None
         parts = sections(evidence(tmp_path, collector_log), 1, Texts("en"), is_page=False)
         tables = [block for part in parts for block in part.blocks if isinstance(block, Table)]
         assert [table.id for table in tables] == expected
+
+
+@pytest.mark.parametrize("incident", [SPIRAL, "heap-exhaustion"])
+def test_many_full_collections_in_a_row_are_an_incident_of_a_heap_with_room(
+    tmp_path: Path, incident: str
+) -> None:
+    """G1 with a small heap ended so, with 94% in use: Full GCs of milliseconds, 14% of the time."""
+    diagnosis = diagnosed(judged(tmp_path, spiral(repeat(15), 0.5, 0.01, 20, 960)), incident)
+    assert (diagnosis.level, diagnosis.summary.arguments["count"]) == ("critical", 20)
+    requested = Log()
+    for index in range(40):
+        requested.full(10 + index / 2, 960, 945, 10, "System.gc()")
+    controls = {
+        "19": spiral(repeat(15), 0.5, 0.01, 19, 960),
+        "84 % in use": spiral(repeat(15), 0.5, 0.01, 40, 855),
+        "frees 6 %": spiral(repeat(60), 0.5, 0.01, 40, 990),
+        "16 in a minute": spiral(repeat(30), 4, 0.01, 40, 990),
+        "requested": requested,
+    }
+    for control, log in controls.items():
+        assert is_healthy(judged(tmp_path, log), incident), control

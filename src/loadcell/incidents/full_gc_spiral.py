@@ -15,7 +15,7 @@ from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 
 SIGNS = MessageCode(
     "incident.full-gc-spiral.signs", "info",
-    count=Count, window_s=Seconds, freed_share=Share, occupied_share=Share, time_share=Share,
+    count=Count, window_s=Seconds, freed_share=Share, occupied_share=Share, time_share=Share, many=Count,
 )  # fmt: skip
 _SEEN = MessageCode(
     "incident.full-gc-spiral.seen", "info",
@@ -45,6 +45,8 @@ MOST_FREED, CRITICAL_FREED = 0.05, 0.02
 LEAST_OCCUPIED: Final = 0.85
 #: Of the time, in full collections.
 LEAST_TIME, CRITICAL_TIME = 0.25, 0.50
+#: In a row, they are a spiral in less of the time, too: a small heap is collected within milliseconds.
+MANY: Final = 20
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class FullGcSpiral(Incident[Collections]):
     source = "HotSpot Virtual Machine Garbage Collection Tuning Guide: Excessive GC Time and OutOfMemoryError"
     signs = SIGNS(
         count=FEWEST, window_s=WINDOW_NS / 1e9, freed_share=MOST_FREED, occupied_share=LEAST_OCCUPIED,
-        time_share=LEAST_TIME,
+        time_share=LEAST_TIME, many=MANY,
     )  # fmt: skip
 
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
@@ -164,10 +166,18 @@ def _is_spiral(window: Sequence[_Sized]) -> bool:
     if len(last) < FEWEST:
         return False
     return (
-        all(item.freed_share < MOST_FREED and item.occupied_share >= LEAST_OCCUPIED for item in last)
+        all(_frees_little(item) for item in last)
         and last[-1].freed_bytes <= last[0].freed_bytes + _NOISE * last[-1].capacity_bytes
-        and _time_share(window) >= LEAST_TIME
+        and (_time_share(window) >= LEAST_TIME or _are_many(window))
     )
+
+
+def _are_many(window: Sequence[_Sized]) -> bool:
+    return len(window) >= MANY and all(_frees_little(item) for item in window[-MANY:])
+
+
+def _frees_little(item: _Sized) -> bool:
+    return item.freed_share < MOST_FREED and item.occupied_share >= LEAST_OCCUPIED
 
 
 #: Freed amounts differ by this share of the heap without a trend.

@@ -9,12 +9,13 @@ from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.base import Quote
 from loadcell.incidents.evidence.collections import Collections, span_ns
 from loadcell.model.gc_pauses import Pause
-from loadcell.model.message import Bytes, Count, MessageCode, Share
+from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 from loadcell.model.numbers import utc_second
 
 SIGNS = MessageCode(
-    "incident.heap-exhaustion.signs", "info", count=Count, freed_share=Share, used_share=Share
-)
+    "incident.heap-exhaustion.signs", "info", count=Count, freed_share=Share, used_share=Share,
+    many=Count, window_s=Seconds, many_freed_share=Share, many_used_share=Share,
+)  # fmt: skip
 _ERROR = MessageCode("incident.heap-exhaustion.error", "info", count=Count)
 _DUMP = MessageCode("incident.heap-exhaustion.dump", "info", path=str, size_bytes=Bytes, utc=str)
 _FULL = MessageCode(
@@ -26,6 +27,11 @@ _HEALTHY = MessageCode("incident.heap-exhaustion.healthy", "info", count=Count)
 FEWEST: Final = 3
 MOST_FREED: Final = 0.02
 LEAST_USED: Final = 0.95
+#: This number within a short time shows it with weaker signs: G1 gives up with some regions free.
+MANY: Final = 20
+MANY_FREED: Final = 0.05
+MANY_USED: Final = 0.85
+WINDOW_NS: Final = 60 * 10**9
 #: Errors of other memory than the heap.
 _OTHERS: Final = ("Metaspace", "PermGen", "Compressed class space", "Direct buffer", "unable to create")
 
@@ -36,7 +42,10 @@ class HeapExhaustion(Incident[Collections]):
     explains = ("to-space-exhausted", "promotion-failure", "gc-time")
     stalls = True
     source = "Troubleshooting Guide (JDK 17): The java.lang.OutOfMemoryError Error"
-    signs = SIGNS(count=FEWEST, freed_share=MOST_FREED, used_share=LEAST_USED)
+    signs = SIGNS(
+        count=FEWEST, freed_share=MOST_FREED, used_share=LEAST_USED, many=MANY, window_s=WINDOW_NS / 1e9,
+        many_freed_share=MANY_FREED, many_used_share=MANY_USED,
+    )  # fmt: skip
 
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
         errors = _errors(evidence)
@@ -54,8 +63,10 @@ class HeapExhaustion(Incident[Collections]):
             )
             return
         full, capacity = evidence.full(), evidence.capacity_bytes
-        last = _last_full(full, capacity)
-        if capacity is None or len(last) < FEWEST:
+        last = _last_full(full, capacity, MOST_FREED, LEAST_USED)
+        if len(last) < FEWEST:
+            last = _last_many(full, capacity)
+        if capacity is None or not last:
             yield self.healthy(_HEALTHY(count=len(full)))
             return
         most_freed = max(last, key=_freed)
@@ -75,13 +86,22 @@ def _errors(evidence: Collections) -> list[Quote]:
     return [quote for quote in quotes if not any(word in quote.text for word in _OTHERS)]
 
 
-def _last_full(full: list[Pause], capacity_bytes: int | None) -> list[Pause]:
-    """The last full collections up to the end that free nothing and leave the heap full."""
+def _last_many(full: list[Pause], capacity_bytes: int | None) -> list[Pause]:
+    """The last full collections that free little, where many of them are within a short time."""
+    last = _last_full(full, capacity_bytes, MANY_FREED, MANY_USED)
+    is_dense = len(last) >= MANY and last[-1].end_ns - last[-MANY].end_ns <= WINDOW_NS
+    return last if is_dense else []
+
+
+def _last_full(
+    full: list[Pause], capacity_bytes: int | None, most_freed: float, least_used: float
+) -> list[Pause]:
+    """The last full collections up to the end that free no more, and leave at least so much in use."""
     last: list[Pause] = []
     for pause in reversed(full):
         if pause.after_bytes is None or pause.before_bytes is None or not capacity_bytes:
             break
-        if _freed(pause) > MOST_FREED * capacity_bytes or pause.after_bytes < LEAST_USED * capacity_bytes:
+        if _freed(pause) > most_freed * capacity_bytes or pause.after_bytes < least_used * capacity_bytes:
             break
         last.append(pause)
     return last[::-1]
