@@ -369,8 +369,17 @@ def test_ten_gigabytes_of_zeros_are_refused_at_once(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(10 * 10**9)
     begin_s = time.monotonic()
-    assert doctor("--log", path).exit_code == 2
+    result = doctor("--log", path)
+    assert result.exit_code == 2
     assert time.monotonic() - begin_s < 5
+    assert "has no text in its first 9.31 GiB, which are zero bytes" in " ".join(result.stderr.split())
+    assert "archive" not in result.stderr
+
+
+def test_a_pipe_may_begin_with_zeros() -> None:
+    result = doctor("--log", "-", "--json", stdin="\0" * (2 << 20) + log(30))
+    [reading] = json.loads(result.stdout)["logs"]
+    assert reading["lines"] == 31
 
 
 def test_zeros_in_a_log_are_passed_over(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 import threading
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from loadcell.incidents.gc_logs import GcLogs, read
+from loadcell.ingest import log_files
 from loadcell.ingest.base import ImportProblemError
 
 from .gc_texts import Log
@@ -87,13 +89,36 @@ def test_a_log_behind_a_large_hole_is_read_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - begin < 10
 
 
-def test_zeros_without_any_text_have_a_limit(tmp_path: Path) -> None:
+def test_holes_behind_text_are_passed_over_at_once(tmp_path: Path) -> None:
     path = tmp_path / "gc.log"
+    lines = healthy().encode().splitlines(keepends=True)
+    parts = [b"".join(lines[begin : begin + 70]) for begin in range(0, len(lines), 70)]
     with path.open("wb") as file:
-        for _ in range(280):
-            file.write(bytes(1 << 20))
-        file.write(healthy().encode())
-    with pytest.raises(ImportProblemError, match="zeros"):
+        for part in parts:
+            file.write(part)
+            file.seek(20 * 10**9, os.SEEK_CUR)
+        file.truncate()
+    begin = time.monotonic()
+    logs = logs_of(path)
+    assert time.monotonic() - begin < 10
+    assert pauses_of(logs) == [200]
+    [remark] = [item for item in logs.reading.remarks if item.code == "log-file.zeros"]
+    count = len(parts)
+    assert (remark.arguments["count"], remark.arguments["size_bytes"]) == (count, count * 20 * 10**9)
+
+
+def test_a_packed_log_behind_many_zeros_is_read(tmp_path: Path) -> None:
+    """`copytruncate`, and then `compress`."""
+    content = gzip.compress(bytes(4 << 20)) * 65 + gzip.compress(healthy().encode())
+    assert pauses_of(logs_of(written(tmp_path / "gc.log.1.gz", content))) == [200]
+
+
+def test_zeros_without_any_text_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_files, "MOST_ZEROS", 20 << 20)
+    path = written(tmp_path / "gc.log", bytes(25 << 20) + healthy().encode())
+    with pytest.raises(
+        ImportProblemError, match=r"no text in its first 2\d(\.\d+)? MiB, which are zero bytes"
+    ):
         logs_of(path)
 
 

@@ -26,7 +26,7 @@ _SIGNS: Final = (
     ("journal", b"LPKSHHRH"), ("perf", b"PERFILE2"), ("database", b"SQLite format 3\0"),
     ("picture", b"\x89PNG"), ("pdf", b"%PDF-"),
 )  # fmt: skip
-FORMAT = Labels("log-file-format", (*dict.fromkeys(name for name, _ in _SIGNS), "tar", "zeros"))
+FORMAT = Labels("log-file-format", (*dict.fromkeys(name for name, _ in _SIGNS), "tar"))
 _UTF16: Final = (b"\xff\xfe", b"\xfe\xff")
 _TAR_PLACE: Final = slice(257, 262)
 #: Bytes in which a zero shows that a file is binary, and those of a begin that a message shows.
@@ -62,7 +62,7 @@ LEAST_GC_SHARE: Final = 0.02
 def must_be_log_text(path: Path, head: bytes) -> None:
     """Raises ImportProblemError where the first block of a file shows that it is no text.
 
-    Zero bytes in a text are passed over when it is read.
+    Zero bytes in a text are passed over when it is read; text may follow a block of them.
     """
     shown = str(path)
     if head.startswith(_UTF16):
@@ -72,7 +72,7 @@ def must_be_log_text(path: Path, head: bytes) -> None:
     if not head.strip():
         raise ImportProblemError(EMPTY(path=shown))
     begin = head.lstrip(b"\0")[:_HEAD_BYTES]
-    if (b"\0" in begin or not head[0]) and not _is_text(begin.replace(b"\0", b"")):
+    if begin and (b"\0" in begin or not head[0]) and not _is_text(begin.replace(b"\0", b"")):
         raise ImportProblemError(UNKNOWN_BINARY(path=shown, bytes=head[:_SHOWN_BYTES].hex(" ")))
 
 
@@ -120,8 +120,6 @@ def _format(head: bytes) -> str | None:
     """The binary format of a file by its first block."""
     if head[_TAR_PLACE] == b"ustar":
         return "tar"
-    if head and not head.strip(b"\0"):
-        return "zeros"
     return next((name for name, sign in _SIGNS if head.startswith(sign)), None)
 
 

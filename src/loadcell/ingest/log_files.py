@@ -5,7 +5,8 @@ A log that is cut while it is written (`copytruncate`), or whose machine crashed
 
 from __future__ import annotations
 
-import contextlib
+import errno
+import io
 import lzma
 import os
 import re
@@ -29,6 +30,7 @@ REPEATED = MessageCode("log-file.repeated", "info", files=list)
 REORDERED = MessageCode("log-file.reordered", "info", files=list)
 DAMAGED = MessageCode("log-file.damaged", "caution", path=str, reason=ForeignText)
 CUT = MessageCode("log-file.cut", "info", path=str)
+ZEROS_ALONE = MessageCode("log-file.zeros-alone", path=str, size_bytes=Bytes)
 ZEROS = MessageCode("log-file.zeros", "info", path=str, count=Count, size_bytes=Bytes)
 
 #: A line or a block.
@@ -40,8 +42,10 @@ DAMAGES: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 _LINE_ENDS: Final = b"\r\n"
 #: Zero bytes that are no part of a line; fewer are removed from it.
 _STRETCH: Final = re.compile(rb"\0{8,}")
-#: Zero bytes before the first text that are read, without those of a hole in the file.
-_MOST_ZEROS: Final = 256 << 20
+#: Those that stand for a hole in a file.
+_HOLE_ZEROS: Final = 8
+#: Zero bytes before the first text that are read, without those of holes in the file.
+MOST_ZEROS: Final = 4 << 30
 
 
 @dataclass
@@ -165,8 +169,9 @@ def head_of(path: Path, shown: str, is_log: Callable[[str], bool], without: Mess
     except DAMAGES as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ImportProblemError(UNREADABLE(path=shown, reason=reason)) from None
-    if head is None:
-        head = b"\0" if zeros.count else b""
+    if head is None and zeros.count:
+        raise ImportProblemError(ZEROS_ALONE(path=shown, size_bytes=zeros.size_bytes))
+    head = b"" if head is None else head
     must_be_log_text(Path(shown), head)
     text = zeros.without(head)
     must_have_lines(Path(shown), text, _before_damage(zeros.without(block) for block in raw))
@@ -183,35 +188,53 @@ def blocks_of(path: Path, zeros: Zeros | None = None) -> Iterator[bytes]:
 def _raw_blocks(path: Path, zeros: Zeros) -> Iterator[bytes]:
     """Blocks that are not zeros alone; none where no text follows many zeros."""
     unpack = unpacker(path)
-    opener: Callable[[Path], Any] = unpack or (lambda file: file.open("rb"))
+    opener: Callable[[Path], Any] = unpack or (lambda file: file.open("rb", buffering=0))
     with opener(path) as file:
-        if unpack is None and (hole_bytes := _hole_bytes(file.fileno())):
-            zeros.skip(hole_bytes)
-            file.seek(hole_bytes)
+        parts = _Parts(file if unpack else _WithoutHoles(file, zeros))
         is_text = False
-        read_bytes = 0
-        for block in blocks(cast("BinaryIO", _Parts(file)), BLOCK_BYTES // 8):
+        zero_bytes = 0
+        for block in blocks(cast("BinaryIO", parts), BLOCK_BYTES // 8):
             if not block[0] and block == bytes(len(block)):
                 zeros.skip(len(block))
-                read_bytes += len(block)
-                if not is_text and read_bytes > _MOST_ZEROS:
+                zero_bytes += len(block)
+                if not is_text and zero_bytes > MOST_ZEROS:
                     return
                 continue
             is_text = True
             yield block
 
 
-def _hole_bytes(descriptor: int) -> int:
-    """Size of the hole that a file begins with, of which nothing needs to be read."""
-    with contextlib.suppress(OSError):
-        size = os.fstat(descriptor).st_size
-        try:
-            return min(os.lseek(descriptor, 0, os.SEEK_DATA), size)
-        except OSError:  # a hole up to the end
-            return size
-        finally:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-    return 0
+class _WithoutHoles:
+    """A file with a few zeros in place of each hole, of which nothing needs to be read."""
+
+    def __init__(self, file: io.RawIOBase, zeros: Zeros) -> None:
+        self._file = file
+        self._zeros = zeros
+        self._data_end = 0
+
+    def read1(self, size: int) -> bytes | None:
+        """The next part of the data, or the zeros of a hole."""
+        position = self._file.tell()
+        if position >= self._data_end:
+            begin, self._data_end = _next_data(self._file.fileno(), position)
+            self._file.seek(begin)
+            if begin > position:
+                zero_bytes = min(begin - position, _HOLE_ZEROS)
+                self._zeros.size_bytes += begin - position - zero_bytes
+                return bytes(zero_bytes)
+        return self._file.read(min(size, self._data_end - position) if self._data_end > position else size)
+
+
+def _next_data(descriptor: int, position: int) -> tuple[int, int]:
+    """Begin and end of the data from a position on; the end may be unknown, which is 0."""
+    size = os.fstat(descriptor).st_size
+    if position >= size:
+        return position, 0
+    try:
+        begin = os.lseek(descriptor, position, os.SEEK_DATA)
+        return begin, os.lseek(descriptor, begin, os.SEEK_HOLE)
+    except OSError as error:  # a hole up to the end, or a file system that does not know
+        return (size, 0) if error.errno == errno.ENXIO else (position, size)
 
 
 def beginning(path: Path) -> Iterator[str]:
