@@ -28,6 +28,7 @@ from loadcell.linux import kernel_log
 from loadcell.linux.kernel_log import KernelLine
 from loadcell.linux.time_limits import UnavailableError
 from loadcell.model.message import Message
+from loadcell.report.texts import Texts
 
 MIB, GIB = 1 << 20, 1 << 30
 NOW_NS = 1_700_000_000 * 10**9
@@ -320,6 +321,16 @@ def test_busy_processors_have_their_processes_and_remedy() -> None:
     assert "gave 35% of the time" in shared.summary.text
     assert "hosts" not in Message(diagnosis.remedy_code).text
     assert "move it to another host" in Message(shared.remedy_code).text
+
+
+@pytest.mark.parametrize(
+    "evidence", [processors(0.97, 0.8), processors(0.97, None, 9), processors(0.6, 0.8, steal=0.35)]
+)
+def test_busy_processors_without_a_busy_process_are_stated_so(evidence: Processors) -> None:
+    (diagnosis,) = of(replace(evidence, busiest=()), "busy-processors")
+    assert isinstance(diagnosis, Diagnosis)
+    assert diagnosis.summary.text.endswith(": no process used 1.0% or more")
+    assert Texts("zh").message(diagnosis.summary).endswith("：没有占用达到 1.0% 的进程")
 
 
 def test_busy_processes_are_named() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from loadcell.incidents.base import Confidence, Incident, Judgement
-from loadcell.incidents.evidence.processors import Processors
+from loadcell.incidents.evidence.processors import LEAST_SHARE, Processors
 from loadcell.model.message import Count, Message, MessageCode, Number, Seconds, Share
 
 SIGNS = MessageCode(
@@ -58,6 +58,7 @@ _HEALTHY_WITHOUT = MessageCode(
     runnable=Count,
 )
 _PROCESS = MessageCode("incident.busy-processors.process", "info", name=str, used_share=Share, count=Count)
+_NONE = MessageCode("incident.busy-processors.none", "info", least_share=Share)
 
 BUSY_SHARE: Final = 0.9
 #: Of the last 10 s. On a busy host whose threads rarely wait, the processors are well used.
@@ -98,7 +99,7 @@ def _seen(evidence: Processors) -> Message:
         "busy_share": evidence.busy_share,
         "cores": evidence.cores,
         "interval_s": evidence.interval_s,
-        "names": names,
+        "names": names or [_NONE(least_share=LEAST_SHARE)],
     }
     if evidence.steal_share >= STEAL_SHARE:
         return _STEAL(**common, steal_share=evidence.steal_share)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from loadcell.incidents.evidence.base import Evidence
+
+#: Least share of all processors of a name that is worth showing.
+LEAST_SHARE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Processors(Evidence):
 
     `steal_share` is time that a hypervisor gave to other machines. `waited_share` is the share of the last
     10 s in which a thread waited for a processor; None where the kernel does not measure it. `busiest` are
-    the processes with the largest use.
+    the processes with the largest use; none where no name has `LEAST_SHARE`.
     """
 
     kind: ClassVar[str] = "processors"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from statistics import median_low
 from typing import Final
 
-from loadcell.incidents.evidence.processors import Processors, ProcessorUse
+from loadcell.incidents.evidence.processors import LEAST_SHARE, Processors, ProcessorUse
 from loadcell.incidents.live.base import SOURCE, Gatherer, Host
 from loadcell.incidents.live.gathering import PROCESS
 from loadcell.incidents.live.memory import pressure
@@ -20,8 +20,6 @@ from loadcell.linux.procfs import ProcFiles
 #: Readings of the number of runnable threads.
 _READINGS: Final = 7
 _MOST_NAMES: Final = 5
-#: Less of all processors is no name worth showing.
-_LEAST_SHARE: Final = 0.01
 
 
 class ProcessorGatherer(Gatherer):
@@ -113,7 +111,7 @@ def _busiest(
         if ticks > 0:
             by_name.setdefault(name, []).append(ticks)
     uses = [ProcessorUse(name, len(ticks), min(1.0, sum(ticks) / total)) for name, ticks in by_name.items()]
-    shown = [use for use in uses if use.share >= _LEAST_SHARE]
+    shown = [use for use in uses if use.share >= LEAST_SHARE]
     return tuple(sorted(shown, key=lambda use: (-use.share, use.name))[:_MOST_NAMES])
 
 
