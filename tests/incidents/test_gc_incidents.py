@@ -547,10 +547,13 @@ def dated(at_s: float, text: str) -> str:
 def written_dumps(directory: Path, process: int, *instants_s: float) -> None:
     """Heap dumps of a process, written at seconds of the minute of `dated`."""
     for number, at_s in enumerate(instants_s):
-        path = directory / f"java_pid{process}.hprof.{number}"
-        path.write_bytes(b"x" * 1024)
-        written_s = 1_795_971_120 + at_s
-        os.utime(path, (written_s, written_s))
+        dump_at(directory / f"java_pid{process}.hprof.{number}", at_s)
+
+
+def dump_at(path: Path, at_s: float) -> None:
+    path.write_bytes(b"x" * 1024)
+    written_s = 1_795_971_120 + at_s
+    os.utime(path, (written_s, written_s))
 
 
 def full_at(*instants_s: float, has_dumps: bool = False) -> Log:
@@ -611,11 +614,59 @@ def test_a_dump_of_an_error_beside_the_log_is_an_exhausted_heap(tmp_path: Path) 
     assert str(diagnosis.summary.arguments["path"]).endswith("java_pid7.hprof.0")
     assert is_healthy(judged(tmp_path, log), "heap-dumps")
     assert is_healthy(judged(tmp_path, full_at(10, 11)), incident), "the heap is not full"
-    flag = full_at(10, 11)
-    flag.lines.insert(1, dated(0.02, "CommandLine flags: -XX:+HeapDumpOnOutOfMemoryError"))
-    assert diagnosed(judged(tmp_path, flag), incident).confidence == "high"
     written_dumps(tmp_path, 7, 400)
     assert is_healthy(judged(tmp_path, log), incident), "a dump of another time"
+
+
+@pytest.mark.parametrize(
+    ("name", "used", "options", "expected"),
+    [
+        ("java_pid7.hprof", 990, "", "critical"),
+        ("java_pid7.hprof.1", 850, "", "critical"),
+        ("app.hprof", 990, "-XX:HeapDumpPath=/var/dumps/app.hprof", "critical"),
+        ("app-7.hprof", 990, "-XX:HeapDumpPath=/var/dumps/app-%p.hprof", "critical"),
+        ("java_pid7.hprof", 990, "-XX:HeapDumpPath=/var/dumps", "critical"),
+        ("java_pid7.hprof", 100, "", "full-heap"),
+        ("before-release.hprof", 990, "", "name"),
+        ("before-java_pid7.hprof", 990, "-XX:HeapDumpPath=/var/dumps/app.hprof", "name"),
+        ("before-release.hprof", 100, "", "healthy"),
+    ],
+)
+def test_with_the_flag_a_dump_needs_a_full_heap_and_its_name(
+    tmp_path: Path, name: str, used: int, options: str, expected: str
+) -> None:
+    log = full_at(10, 11)
+    log.lines = [line.replace("->100M", f"->{used}M") for line in log.lines]
+    flags = "CommandLine flags: -XX:+HeapDumpOnOutOfMemoryError"
+    log.lines.insert(1, dated(0.02, f"{flags} {options}"))
+    log.lines.append(dated(30, "GC(9) Pause Young (Allocation Failure) 300M->40M(1000M) 5.000ms"))
+    dump_at(tmp_path / name, 40)
+    judgements = judged(tmp_path, log)
+    if expected == "healthy":
+        assert is_healthy(judgements, "heap-exhaustion")
+        return
+    diagnosis = diagnosed(judgements, "heap-exhaustion")
+    if expected == "critical":
+        assert (diagnosis.level, diagnosis.confidence) == ("critical", "high")
+        return
+    assert (diagnosis.level, diagnosis.confidence) == ("warning", "medium")
+    assert diagnosis.summary.code == f"incident.heap-exhaustion.dump-without-{expected}"
+
+
+@pytest.mark.parametrize("cause", ["Heap Dump Initiated GC", "System.gc()", "Ergonomics"])
+def test_the_last_full_collection_before_a_dump_decides(tmp_path: Path, cause: str) -> None:
+    log = exhausted_at(10, 11)
+    log.lines.insert(1, dated(0.02, "CommandLine flags: -XX:+HeapDumpOnOutOfMemoryError"))
+    log.lines.append(dated(20, f"GC(9) Pause Full ({cause}) 990M->100M(1000M) 50.000ms"))
+    dump_at(tmp_path / "java_pid7.hprof", 25)
+    judgements = judged(tmp_path, log)
+    if cause == "Ergonomics":
+        diagnosis = diagnosed(judgements, "heap-exhaustion")
+        assert diagnosis.summary.code == "incident.heap-exhaustion.dump-without-full-heap"
+    else:
+        assert is_healthy(judgements, "heap-exhaustion"), "somebody requested both"
+    dump_at(tmp_path / "java_pid7.hprof", 15)
+    assert diagnosed(judged(tmp_path, log), "heap-exhaustion").level == "critical", "written before it"
 
 
 def test_a_dump_that_may_be_of_two_jvms_is_that_of_none(tmp_path: Path) -> None:

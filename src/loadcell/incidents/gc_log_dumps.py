@@ -7,11 +7,21 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
+from pathlib import Path
 from typing import Final
 
-from loadcell.incidents.evidence.collections import DUMP_FLAGS, ERROR_FLAG, Collections, DumpFile
+from loadcell.incidents.evidence.collections import (
+    ERROR_FLAG,
+    FULL_SHARE,
+    REQUESTED,
+    Collections,
+    DumpFile,
+    Lack,
+    dumps_often,
+)
 from loadcell.ingest.log_files import LogLines
 from loadcell.model.gc_pauses import Pause
 from loadcell.model.message import Message, MessageCode
@@ -27,8 +37,7 @@ _EARLIER_NS: Final = 5 * 10**9
 _LATER_NS: Final = 60 * 10**9
 #: Least rate at which a dump is written.
 _BYTES_PER_S: Final = 50_000_000
-#: Of the heap in use after the collection before an OutOfMemoryError.
-_LEAST_USED: Final = 0.85
+_PATH_FLAG: Final = "-XX:HeapDumpPath="
 
 
 def with_dumps(
@@ -67,7 +76,7 @@ def _of_collections(lines: LogLines, evidence: Collections, *, is_only: bool) ->
     """
     full = [pause for pause in evidence.log.pauses if pause.kind == "full"]
     around = evidence.log.around
-    has_sign = bool(around.dumps) or any(flag.startswith(DUMP_FLAGS) for flag in around.flags)
+    has_sign = bool(around.dumps) or dumps_often(around.flags)
     # JDK 9 and later writes a line for each dump
     has_lines = any("] GC(" in quote.text for quote in evidence.quotes_of(full[-1:]))
     times = _times(full, evidence)
@@ -83,27 +92,56 @@ def _of_collections(lines: LogLines, evidence: Collections, *, is_only: bool) ->
 def _of_errors(lines: LogLines, evidence: Collections) -> tuple[DumpFile, ...]:
     """Heap dumps beside the logs that this JVM wrote on an OutOfMemoryError.
 
-    They follow a full collection that was not requested. Without the flag in the log, it left the heap full,
-    and the dump has the usual name.
+    They follow a full collection that was not requested and left the heap full, and have the usual name. With
+    the flag in the log one of both signs makes a doubtful dump, where there is none with both.
     """
-    around, capacity = evidence.log.around, evidence.capacity_bytes
-    dumps_often = any(flag.startswith(DUMP_FLAGS) for flag in around.flags)
-    if dumps_often or any(dump.duration_ns is not None for dump in around.dumps):
+    around = evidence.log.around
+    if dumps_often(around.flags) or any(dump.duration_ns is not None for dump in around.dumps):
         return ()
-    has_flag = ERROR_FLAG in around.flags
-    full = [
-        pause
-        for pause in evidence.full()
-        if has_flag or (capacity and (pause.after_bytes or 0) >= _LEAST_USED * capacity)
+    all_full = [pause for pause in evidence.log.pauses if pause.kind == "full"]
+
+    def lacks(file: DumpFile) -> Lack | None:
+        last = _last_before(file, all_full, evidence)
+        if last is None or last.cause in REQUESTED:
+            return None
+        is_full = (last.after_bytes or 0) >= FULL_SHARE * (evidence.capacity_bytes or inf)
+        is_named = _is_usual_name(file, around.flags)
+        if is_full and is_named:
+            return ""
+        if ERROR_FLAG not in around.flags:
+            return None
+        return "name" if is_full else "full-heap" if is_named else None
+
+    certain = _of_process(lines, lambda file: lacks(file) == "")
+    doubtful = () if certain else _of_process(lines, lambda file: lacks(file) is not None)
+    return certain or tuple(replace(file, lacks=lacks(file) or "") for file in doubtful)
+
+
+def _last_before(file: DumpFile, full: Sequence[Pause], evidence: Collections) -> Pause | None:
+    """The last full collection before a dump, if the dump can have begun directly after it."""
+    writing_ns = _LATER_NS + file.size_bytes * 10**9 // _BYTES_PER_S
+    begun = [
+        (pause, begin, end)
+        for pause in full
+        for begin, end in _times([pause], evidence)
+        if begin <= file.written_ns
     ]
-    times = _times(full, evidence)
+    # clocks of file servers differ a little from that of the log
+    ended = [item for item in begun if item[2] <= file.written_ns] or begun
+    if not ended or file.written_ns > ended[-1][2] + writing_ns:
+        return None
+    return ended[-1][0]
 
-    def is_of_error(file: DumpFile) -> bool:
-        writing_ns = _LATER_NS + file.size_bytes * 10**9 // _BYTES_PER_S
-        is_named = has_flag or _PROCESS.search(file.path) is not None
-        return is_named and any(begin <= file.written_ns <= end + writing_ns for begin, end in times)
 
-    return _of_process(lines, is_of_error)
+def _is_usual_name(file: DumpFile, flags: Iterable[str]) -> bool:
+    """True for the name that the JVM gives a dump, and for that of its option."""
+    paths = [flag.removeprefix(_PATH_FLAG).strip('"') for flag in flags if flag.startswith(_PATH_FLAG)]
+    names = [
+        r"java_pid\d+\.hprof",
+        *(re.escape(Path(path).name).replace("%p", r"\d+") for path in paths[-1:]),
+    ]
+    pattern = rf"(?:{'|'.join(names)})(?:\.gz)?(?:\.\d+)?"
+    return re.fullmatch(pattern, Path(file.path).name) is not None
 
 
 def _times(full: Sequence[Pause], evidence: Collections) -> list[tuple[int, int]]:

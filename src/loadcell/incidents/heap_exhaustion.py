@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from loadcell.incidents.base import Incident, Judgement
+from loadcell.incidents.base import Diagnosis, Incident, Judgement
 from loadcell.incidents.evidence.base import Quote
-from loadcell.incidents.evidence.collections import Collections, span_ns
+from loadcell.incidents.evidence.collections import FULL_SHARE, Collections, DumpFile, span_ns
 from loadcell.model.gc_pauses import Pause
 from loadcell.model.message import Bytes, Count, MessageCode, Seconds, Share
 from loadcell.model.numbers import utc_second
@@ -15,9 +15,17 @@ from loadcell.model.numbers import utc_second
 SIGNS = MessageCode(
     "incident.heap-exhaustion.signs", "info", count=Count, freed_share=Share, used_share=Share,
     many=Count, window_s=Seconds, many_freed_share=Share, many_used_share=Share,
+    full_share=Share,
 )  # fmt: skip
 _ERROR = MessageCode("incident.heap-exhaustion.error", "info", count=Count)
 _DUMP = MessageCode("incident.heap-exhaustion.dump", "info", path=str, size_bytes=Bytes, utc=str)
+_DOUBTFUL: Final = {
+    lack: MessageCode(
+        f"incident.heap-exhaustion.dump-without-{lack}", "info",
+        path=str, size_bytes=Bytes, utc=str, full_share=Share,
+    )
+    for lack in ("full-heap", "name")
+}  # fmt: skip
 _FULL = MessageCode(
     "incident.heap-exhaustion.full", "info", count=Count, freed_bytes=Bytes, used_share=Share,
     capacity_bytes=Bytes,
@@ -44,7 +52,7 @@ class HeapExhaustion(Incident[Collections]):
     source = "Troubleshooting Guide (JDK 17): The java.lang.OutOfMemoryError Error"
     signs = SIGNS(
         count=FEWEST, freed_share=MOST_FREED, used_share=LEAST_USED, many=MANY, window_s=WINDOW_NS / 1e9,
-        many_freed_share=MANY_FREED, many_used_share=MANY_USED,
+        many_freed_share=MANY_FREED, many_used_share=MANY_USED, full_share=FULL_SHARE,
     )  # fmt: skip
 
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
@@ -53,21 +61,16 @@ class HeapExhaustion(Incident[Collections]):
             span = evidence.span_of_lines([quote.number for quote in errors])
             yield self.diagnosis("critical", "high", _ERROR(count=len(errors)), span, errors)
             return
-        if dumps := evidence.error_dumps:
-            summary = _DUMP(
-                path=dumps[-1].path, size_bytes=dumps[-1].size_bytes, utc=utc_second(dumps[-1].written_ns)
-            )
-            last_full = evidence.full()[-FEWEST:]
-            yield self.diagnosis(
-                "critical", "high", summary, span_ns(last_full), evidence.quotes_of(last_full)
-            )
+        dumps = evidence.error_dumps
+        if dumps and not dumps[-1].lacks:
+            yield self._of_dump(dumps[-1], evidence)
             return
         full, capacity = evidence.full(), evidence.capacity_bytes
         last = _last_full(full, capacity, MOST_FREED, LEAST_USED)
         if len(last) < FEWEST:
             last = _last_many(full, capacity)
         if capacity is None or not last:
-            yield self.healthy(_HEALTHY(count=len(full)))
+            yield self._of_dump(dumps[-1], evidence) if dumps else self.healthy(_HEALTHY(count=len(full)))
             return
         most_freed = max(last, key=_freed)
         least_used = min(last, key=lambda pause: pause.after_bytes or 0)
@@ -79,6 +82,17 @@ class HeapExhaustion(Incident[Collections]):
         )
         quotes = evidence.quotes_with(last, [most_freed, least_used])
         yield self.diagnosis("critical", "medium", summary, span_ns(last), quotes)
+
+    def _of_dump(self, dump: DumpFile, evidence: Collections) -> Diagnosis:
+        """A dump as an error; one that lacks a sign of it is a warning."""
+        last = evidence.full()[-FEWEST:]
+        span, quotes = span_ns(last), evidence.quotes_of(last)
+        path, size_bytes, utc = dump.path, dump.size_bytes, utc_second(dump.written_ns)
+        if not dump.lacks:
+            summary = _DUMP(path=path, size_bytes=size_bytes, utc=utc)
+            return self.diagnosis("critical", "high", summary, span, quotes)
+        summary = _DOUBTFUL[dump.lacks](path=path, size_bytes=size_bytes, utc=utc, full_share=FULL_SHARE)
+        return self.diagnosis("warning", "medium", summary, span, quotes)
 
 
 def _errors(evidence: Collections) -> list[Quote]:

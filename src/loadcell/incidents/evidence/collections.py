@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from loadcell.incidents.evidence.base import MOST_QUOTES, Evidence, Quote
 from loadcell.model.gc_pauses import GcLog, Pause
@@ -24,6 +24,11 @@ DUMP_FLAGS: Final = ("-XX:+HeapDumpBeforeFullGC", "-XX:+HeapDumpAfterFullGC")
 #: Option of a heap dump on the first OutOfMemoryError.
 ERROR_FLAG: Final = "-XX:+HeapDumpOnOutOfMemoryError"
 
+#: Signs of a heap dump on an OutOfMemoryError: a heap that a full collection leaves full, and the usual name.
+Lack = Literal["", "full-heap", "name"]
+#: Share of the heap that a full collection before an OutOfMemoryError leaves in use.
+FULL_SHARE: Final = 0.85
+
 
 def dumps_often(flags: Iterable[str]) -> bool:
     """True for options with heap dumps at full collections."""
@@ -39,6 +44,8 @@ class DumpFile:
     written_ns: int
     #: other JVMs that may have written it
     others: tuple[int, ...] = ()
+    #: sign of an OutOfMemoryError that it does not have
+    lacks: Lack = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class Collections(Evidence):
     log: GcLog
     quote: Callable[[int], Quote | None] = lambda _: None
     dump_files: tuple[DumpFile, ...] = ()
-    #: dumps on an OutOfMemoryError
+    #: dumps on an OutOfMemoryError; those that lack a sign are doubtful
     error_dumps: tuple[DumpFile, ...] = ()
     timeout_ns: int | None = None
     pid: int | None = None
