@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,43 @@ def test_a_thread_of_a_pool_that_hangs_is_passed_over_by_the_others(tmp_path: Pa
 def test_stalls_of_like_duration_at_irregular_times_are_silences(tmp_path: Path) -> None:
     log = stalling(200, 350, 900, 1500, duration_s=7.4)
     assert diagnosed(judged(tmp_path, log), SILENT).summary.arguments["count"] == 4
+
+
+@pytest.mark.parametrize(
+    ("begins", "duration_s"),
+    [(range(100, 1700, 140), 20.0), ((200, 302, 397), 9.0), (range(100, 7200, 140), 20.0)],
+)
+def test_a_service_that_stands_still_with_a_period_is_silent(
+    tmp_path: Path, begins: Sequence[int], duration_s: float
+) -> None:
+    log = ServiceLog()
+    quiet = tuple((float(begin), begin + duration_s) for begin in begins)
+    for number in range(3):
+        log.thread(f"worker-{number}", 0, max(1800, begins[-1] + 60), 0.6, quiet=quiet)
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert (diagnosis.level, diagnosis.summary.code) == ("warning", "incident.silent-threads.regular-service")
+    values = diagnosis.summary.arguments
+    assert values["count"] == len(begins)
+    assert values["period_s"] == pytest.approx((begins[-1] - begins[0]) / (len(begins) - 1), abs=1)
+    assert values["longest_s"] == pytest.approx(duration_s, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "level", "code"),
+    [
+        (20, "warning", "incident.silent-threads.regular-thread"),
+        (60, "note", "incident.silent-threads.may-be-job"),
+    ],
+)
+def test_a_thread_that_stands_still_with_a_period(
+    tmp_path: Path, duration_s: int, level: str, code: str
+) -> None:
+    log = pool(spacing_s=0.5)
+    quiet = tuple((float(begin), float(begin + duration_s)) for begin in range(100, 1700, 140))
+    log.thread("stuck", 0, 1800, 0.5, quiet=quiet)
+    diagnosis = diagnosed(judged(tmp_path, log), SILENT)
+    assert (diagnosis.level, diagnosis.summary.code) == (level, code)
+    assert diagnosis.summary.arguments["count"] == 12
 
 
 def test_a_service_that_is_silent_as_a_whole(tmp_path: Path) -> None:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from loadcell.incidents.base import Confidence, Incident, Judgement
 from loadcell.incidents.evidence.application_log import ApplicationLog
-from loadcell.incidents.evidence.log_silences import LEAST_NS, WITHOUT_WORK_NS, Silence, open_silences
+from loadcell.incidents.evidence.log_silences import (
+    LEAST_NS,
+    WITHOUT_WORK_NS,
+    Silence,
+    open_silences,
+    period_ns,
+)
 from loadcell.incidents.log_coincidences import explained
 from loadcell.model.application_log import LogLine, LogThread
 from loadcell.model.message import Count, Factor, Message, MessageCode, Seconds
@@ -30,6 +37,18 @@ _SERVICE_OR_CLOCK = MessageCode(
     "incident.silent-threads.service-or-clock", "info",
     service=str, longest_s=Seconds, usual_s=Seconds, count=Count,
 )  # fmt: skip
+_REGULAR_SERVICE = MessageCode(
+    "incident.silent-threads.regular-service", "info",
+    service=str, longest_s=Seconds, period_s=Seconds, usual_s=Seconds, count=Count,
+)  # fmt: skip
+_REGULAR_THREAD = MessageCode(
+    "incident.silent-threads.regular-thread", "info",
+    thread=str, longest_s=Seconds, period_s=Seconds, usual_s=Seconds, count=Count,
+)  # fmt: skip
+_MAY_BE_JOB = MessageCode(
+    "incident.silent-threads.may-be-job", "info",
+    thread=str, longest_s=Seconds, period_s=Seconds, usual_s=Seconds, count=Count,
+)  # fmt: skip
 _POOL = MessageCode(
     "incident.silent-threads.pool", "info",
     pool=str, threads=Count, lines=Count, longest_s=Seconds, usual_s=Seconds, count=Count,
@@ -45,6 +64,10 @@ _HEALTHY = MessageCode("incident.silent-threads.healthy", "info", threads=Count)
 _HEALTHY_SERVICES = MessageCode("incident.silent-threads.healthy-services", "info", services=Count)
 _LACKS_WORK = MessageCode("incident.silent-threads.without-work", "info", count=Count, longest_s=Seconds)
 _FEW = MessageCode("incident.silent-threads.few", "info", fewest=Count)
+
+#: Silences of a thread with a period may be those of a job: as many, for this part of the time.
+_FEWEST_OF_JOB: Final = 6
+_LEAST_OF_JOB: Final = 0.25
 
 
 class SilentThreads(Incident[ApplicationLog]):
@@ -100,10 +123,13 @@ class SilentThreads(Incident[ApplicationLog]):
 
     def _service(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
         longest = silences[0]
-        may_be_clock = not evidence.kinds_at(longest)
-        summary = (_SERVICE_OR_CLOCK if may_be_clock else _SERVICE)(
+        period_s = period_ns(silences) / 1e9
+        may_be_clock = not period_s and not evidence.kinds_at(longest)
+        code = _REGULAR_SERVICE if period_s else _SERVICE_OR_CLOCK if may_be_clock else _SERVICE
+        summary = code.pick(
             service=longest.service,
             longest_s=longest.duration_ns / 1e9,
+            period_s=period_s,
             usual_s=longest.usual_ns / 1e9,
             count=len(silences),
         )
@@ -117,17 +143,27 @@ class SilentThreads(Incident[ApplicationLog]):
     def _thread(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
         longest = silences[0]
         others = len(set(longest.threads)) - 1
-        summary = (_THREADS if others else _THREAD).pick(
+        is_of_one = not others and len({silence.threads for silence in silences}) == 1
+        period_s = period_ns(silences) / 1e9 if is_of_one else 0.0
+        may_be_job = (
+            len(silences) >= _FEWEST_OF_JOB and longest.duration_ns / 1e9 >= _LEAST_OF_JOB * period_s > 0
+        )
+        regular = _MAY_BE_JOB if may_be_job else _REGULAR_THREAD
+        summary = (_THREADS if others else regular if period_s else _THREAD).pick(
             thread=longest.threads[0],
             others=others,
             longest_s=longest.duration_ns / 1e9,
+            period_s=period_s,
             usual_s=longest.usual_ns / 1e9,
             count=len(silences),
         )
         gap = longest.gap
         quotes = evidence.quotes(_lines(silences))
+        span_ns = gap.begin_ns, gap.end_ns
+        if may_be_job:
+            return self.diagnosis("note", "low", summary, span_ns, quotes)
         confidence: Confidence = "high" if gap.ends_in_error else "medium"
-        return self.diagnosis("warning", confidence, summary, (gap.begin_ns, gap.end_ns), quotes)
+        return self.diagnosis("warning", confidence, summary, span_ns, quotes)
 
     def _pool(self, evidence: ApplicationLog, silences: list[Silence]) -> Judgement:
         """All threads of a pool while others write as usual: they wait for one thing, such as connections."""

@@ -21,8 +21,9 @@ from loadcell.model.application_log import (
 #: Threads of a service that are followed by their names; of more, by the name without its numbers.
 MOST_THREADS: Final = 2_000
 _MOST_GROUPS: Final = 500
-#: Longest gaps that are retained by thread.
+#: Longest gaps that are retained by thread, and of the service: stalls with a period of minutes are many.
 _MOST_GAPS: Final = 16
+_MOST_OF_SERVICE: Final = 256
 #: Gaps before one, whose longest shows how dense the lines were.
 _BEFORE: Final = 8
 #: Errors after this time without any begin an episode.
@@ -51,11 +52,13 @@ class _Thread:
 
     __slots__ = (
         "begin_ns", "file", "gap_ns", "gaps", "last_ns", "line", "lines", "lines_of_others", "longest",
-        "name", "pool", "recent", "seen", "text", "work",
+        "most", "name", "pool", "recent", "seen", "text", "work",
     )  # fmt: skip
 
-    def __init__(self, name: str, instant_ns: int, line: int, text: str, file: int) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, instant_ns: int, line: int, text: str, file: int, most: int = _MOST_GAPS
+    ) -> None:
+        self.name, self.most = name, most
         self.begin_ns = self.last_ns = instant_ns
         self.line, self.text, self.lines, self.file = line, text, 1, file
         self.gaps: dict[int, int] = {}
@@ -88,13 +91,13 @@ class _Thread:
                 number = _class_of(passed)
             self.work[number] = self.work.get(number, 0) + 1
             longest = self.longest
-            if len(longest) < _MOST_GAPS or gap_ns > longest[0][0]:
+            if len(longest) < self.most or gap_ns > longest[0][0]:
                 before_ns = max(self.recent)
                 before, after = log_line(self.line, self.text), log_line(line, text)
                 gap = Gap(
                     self.last_ns, instant_ns, before, after, before_ns, is_error, file != self.file, passed
                 )
-                (heapq.heappush if len(longest) < _MOST_GAPS else heapq.heappushpop)(
+                (heapq.heappush if len(longest) < self.most else heapq.heappushpop)(
                     longest, (gap_ns, line, gap)
                 )
             self.recent[self.lines % _BEFORE] = gap_ns
@@ -156,7 +159,7 @@ class ServiceLines:
         instant_ns, level = entry.instant_ns, entry.level
         total = self._total
         if total is None:
-            self._total = _Thread("", instant_ns, line, text, self._file)
+            self._total = _Thread("", instant_ns, line, text, self._file, _MOST_OF_SERVICE)
             self.begin_ns = self.end_ns = instant_ns
         else:
             if abs(instant_ns - total.last_ns) > _DOUBTFUL_NS:

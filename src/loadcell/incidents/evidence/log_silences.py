@@ -23,7 +23,7 @@ _SECOND_NS: Final = 10**9
 #: Of the shorter one: silences of several threads that overlap so far are one.
 _OVERLAP: Final = 0.8
 _NUMBER: Final = re.compile(r"\d+")
-#: This number of gaps that are alike, at distances that are alike, come from a period.
+#: This number of silences that are alike, at distances that are alike, have a period.
 _PERIODIC: Final = 3
 _ALIKE: Final = 1.2
 _MOST: Final = 500
@@ -185,7 +185,7 @@ def _of(
     unusual = candidates[:number]
     for gap in unusual:
         is_abrupt = gap.duration_ns >= long_gaps.FACTOR * gap.before_ns
-        if gap.duration_ns < LEAST_NS or not is_abrupt or gap.at_rotation or _is_periodic(gap, unusual):
+        if gap.duration_ns < LEAST_NS or not is_abrupt or gap.at_rotation:
             continue
         is_of_zone = is_zone_change(gap.duration_ns) and is_change_of_a_zone(gap.begin_ns, gap.end_ns)
         if not service.has_zone and is_of_zone:
@@ -220,14 +220,14 @@ def _gaps(thread: LogThread, without: Iterable[Gap] = ()) -> list[tuple[float, i
     ]
 
 
-def _is_periodic(gap: Gap, gaps: Sequence[Gap]) -> bool:
-    """True if a gap is one of several that are alike and begin at equal distances: of a job with a period."""
-    alike = [other for other in gaps if _are_alike(gap.duration_ns, other.duration_ns)]
-    if len(alike) < _PERIODIC:
-        return False
-    begins = sorted(other.begin_ns for other in alike)
+def period_ns(silences: Sequence[Silence]) -> int:
+    """The mean time between the begins of silences that are alike, at distances that are alike; else 0."""
+    durations = [silence.duration_ns for silence in silences]
+    if len(silences) < _PERIODIC or not _are_alike(min(durations), max(durations)):
+        return 0
+    begins = sorted(silence.gap.begin_ns for silence in silences)
     distances = [later - earlier for earlier, later in pairwise(begins)]
-    return _are_alike(min(distances), max(distances))
+    return (begins[-1] - begins[0]) // len(distances) if _are_alike(min(distances), max(distances)) else 0
 
 
 def _are_alike(first: int, second: int) -> bool:
