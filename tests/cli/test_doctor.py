@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -157,11 +158,42 @@ def test_a_damaged_archive_is_read_up_to_the_damage(tmp_path: Path) -> None:
     assert "is damaged" in examined.subjects[0].remarks[0]
     page = tmp_path / "doctor.html"
     text = " ".join(doctor("--gc-log", path, "--out", page).stdout.split())
-    assert text.index("is damaged") < text.index("Time outside pauses"), "before the values of that log"
-    assert text.count("is damaged") == 1
-    section = page.read_text().partition('id="collections-1"')[2].partition('id="time-1"')[0]
+    assert text.index("is damaged") < text.index("No known incident"), "above the findings"
+    assert text.rindex("is damaged") > text.index("lines read, of which")
+    assert text.count("is damaged") == 2
+    section = page.read_text().partition('id="findings"')[2].partition('id="collections-1"')[0]
     assert "is damaged" in section
-    assert "已损坏" in doctor("--lang", "zh", "--gc-log", path).stdout
+    chinese = "".join(doctor("--lang", "zh", "--gc-log", path).stdout.split())
+    assert "已损坏，只读取到损坏处：压缩数据不完整" in chinese
+    assert "Compressed" not in chinese
+
+
+def test_of_several_files_those_that_are_no_gc_logs_are_stated_and_the_others_read(tmp_path: Path) -> None:
+    empty = written(tmp_path / "gc.log", "")
+    other = written(tmp_path / "nginx.log", "2026-11-29T10:00:00Z GET /api 200\n" * 20)
+    log_file = written(tmp_path / "gc.log.0", log())
+    words = ("--gc-log", empty, other, log_file)
+    examined = record(*words)
+    assert collections(examined.subjects[0]).pauses.count == 20
+    [reading] = examined.logs
+    assert reading.files == (str(log_file),)
+    assert [(item.file, "is empty" in item.reason) for item in reading.refused] == [
+        (str(empty), True), (str(other), False),
+    ]  # fmt: skip
+    assert "ls -l" in reading.refused[0].remedy
+    page = tmp_path / "doctor.html"
+    result = doctor(*words, "--out", page)
+    assert result.exit_code == 0
+    for text in (result.stdout, page.read_text().partition("<body")[2]):
+        above, _, reading_text = "".join(re.sub(r"<[^>]+>", "", text).split()).rpartition("Readingofthelog")
+        assert "isempty" in above
+        assert "isempty" in reading_text
+        assert "isnoGClog" in reading_text
+        assert "doctor--log" in reading_text, "the remedy"
+    assert "有文件未读取" in doctor("--lang", "zh", *words).stdout
+    refused = doctor("--gc-log", empty, other)
+    assert refused.exit_code == 2, "no file is a GC log"
+    assert "is empty" in refused.stderr
 
 
 def test_a_damage_is_stated_for_the_jvm_whose_log_it_cuts(tmp_path: Path) -> None:

@@ -405,6 +405,15 @@ def test_an_entry_before_zeros_is_read(tmp_path: Path, size_bytes: int, end: str
     assert "Errors 1 (" in shown
 
 
+def test_of_several_files_those_that_are_no_logs_are_stated_and_the_others_read(tmp_path: Path) -> None:
+    empty, path = written(tmp_path / "empty.log", ""), written(tmp_path / "app.log", log())
+    examined = record("--log", empty, path)
+    assert [item.file for item in examined.logs[0].refused] == [str(empty)]
+    text = "".join(doctor("--log", empty, path).stdout.split())
+    assert text.count("afilewasnotread") == 2, "above the findings, and in the reading of the log"
+    assert doctor("--log", empty).exit_code == 2
+
+
 def test_a_directory_is_refused_with_its_logs(tmp_path: Path) -> None:
     written(tmp_path / "app.log", log())
     result = doctor("--log", tmp_path)

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from loadcell.incidents import refused_logs
 from loadcell.incidents.evidence.application_log import ApplicationLog, Spans
 from loadcell.incidents.evidence.base import Quote, Reading
 from loadcell.ingest import log_times, log_zones
@@ -75,12 +76,15 @@ def read(
 ) -> tuple[ApplicationLog, Reading]:
     """The evidence of the logs of services, each file a path and its name for people, in any order.
 
-    `pattern` is a regular expression with the group `time`. Raises ImportProblemError for what is no log.
+    `pattern` is a regular expression with the group `time`. Of several files those that are no logs are left
+    out, with a remark. Raises ImportProblemError where none is a log.
     """
     files, repeated = once(files)
     expression = None if pattern is None else Pattern(pattern)
     with expression or contextlib.nullcontext():
-        opened = [_opened(path, shown, expression) for path, shown in files]
+        opened, refused = refused_logs.opened(
+            files, lambda path, shown: _opened(path, shown, expression)
+        )  # fmt: skip
         named = _named(opened)
         ordered = sorted(named, key=lambda file: (file.service, file.begin_ns))
         reader = Reader(expression)
@@ -110,7 +114,9 @@ def read(
     ):
         lines.remarks.insert(0, REORDERED(files=names))
     of_collectors = (GC_LINES(path=path, lines_share=count / logs.lines) for path, count in gc_lines.items())
+    of_refused = refused_logs.remarks(refused)
     remarks = (
+        *of_refused,
         *repeated,
         *lines.remarks,
         *of_collectors,
@@ -120,7 +126,9 @@ def read(
         ", ".join(names), logs, lines.position, excerpt, others,
         remarks=tuple(remark for _, remark in lines.damages),
     )  # fmt: skip
-    return evidence, _reading(logs, evidence, lines, remarks)
+    losses = (*of_refused, *evidence.remarks)
+    reading = _reading(logs, evidence, lines, remarks)
+    return evidence, replace(reading, losses=losses, refused=refused)
 
 
 def readable(files: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:

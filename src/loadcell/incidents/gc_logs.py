@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from loadcell.incidents import refused_logs
 from loadcell.incidents.evidence.base import Quote, Reading
 from loadcell.incidents.evidence.collections import Collections
 from loadcell.incidents.gc_log_dumps import with_dumps
@@ -54,11 +55,11 @@ def read(
 ) -> GcLogs:
     """The evidence of GC logs, each a path and its name for people, in any order.
 
-    Pauses longer than `timeout_ns` are retained one by one. Raises NoGcLogError for what is no GC log.
+    Of several files those that are no logs are left out, with a remark. Pauses longer than
+    `timeout_ns` are retained one by one. Raises ImportProblemError where no file is a GC log.
     """
     files, repeated = once(files)
-    for path, shown in files:
-        _must_be_log(path, shown)
+    files, refused = refused_logs.opened(files, _log)
     ordered = sorted(files, key=lambda item: gc_log.first_instant_of(beginning(item[0]), gc_log.DATED_CLOCKS))
     lines = LogLines(ordered, on_progress)
     of_lines = tuple(_with_lines(gc_log.read_jvms(lines, timeout_ns)))
@@ -85,8 +86,12 @@ def read(
     quotes = _Quotes(names, tuple(lines.begins), {})
     examples = [quotes.of(*example) for log in logs for example in log.examples]
     total = lines.zeros + sum(log.lines for log in logs)
-    remarks = tuple(lines.remarks)
-    return GcLogs(jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks))
+    of_refused = refused_logs.remarks(refused)
+    losses = (*of_refused, *(remark for _, remark in lines.damages))
+    remarks = (*of_refused, *lines.remarks)
+    return GcLogs(
+        jvms, Reading("gc-log", names, total, unread, tuple(examples[:5]), remarks, losses, refused)
+    )
 
 
 def _with_lines(logs: Sequence[GcLog]) -> Iterator[tuple[GcLog, int, int]]:
@@ -143,12 +148,13 @@ def _collections(log: GcLog, source: str, lines: LogLines, timeout_ns: int | Non
     return Collections(source, log, quotes, timeout_ns=timeout_ns)
 
 
-def _must_be_log(path: Path, shown: str) -> None:
-    """Raises ImportProblemError for what cannot be a GC log."""
+def _log(path: Path, shown: str) -> tuple[Path, str]:
+    """The file. Raises ImportProblemError for what cannot be a GC log."""
     head = head_of(path, shown, lambda name: "gc" in name, _DIRECTORY_WITHOUT)
     is_log = _COLLECTION.search(head) is not None or bool(tools_of(head, "gc-log"))
     if not is_log and not _has_collector(head):
         raise NoGcLogError(_other(path, shown, head))
+    return path, shown
 
 
 def _has_collector(head: bytes) -> bool:

@@ -92,8 +92,17 @@ class SubjectRecord:
 
 
 @dataclass(frozen=True)
+class RefusedRecord:
+    """A file that is no log of this kind, why, and what to do."""
+
+    file: str
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True)
 class ReadingRecord:
-    """Log files of one kind, and how well they were read."""
+    """Log files of one kind, and how well they were read; `refused` are files that are no such logs."""
 
     kind: str
     files: tuple[str, ...]
@@ -102,6 +111,7 @@ class ReadingRecord:
     not_understood_share: float
     examples: tuple[LineRecord, ...]
     remarks: tuple[str, ...]
+    refused: tuple[RefusedRecord, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,6 +213,7 @@ def _reading(reading: Reading) -> ReadingRecord:
         reading.unread_share,
         _lines(reading.examples),
         tuple(remark.text for remark in reading.remarks),
+        tuple(RefusedRecord(item.file, item.reason.text, item.reason.advice) for item in reading.refused),
     )
 
 

@@ -28,7 +28,10 @@ DIRECTORY = MessageCode("log-file.directory", path=str, names=list)
 UNREADABLE = MessageCode("log-file.unreadable", path=str, reason=ForeignText)
 REPEATED = MessageCode("log-file.repeated", "info", files=list)
 REORDERED = MessageCode("log-file.reordered", "info", files=list)
-DAMAGED = MessageCode("log-file.damaged", "caution", path=str, reason=ForeignText)
+DAMAGED = MessageCode("log-file.damaged", "caution", path=str, reason=Message)
+DAMAGE_END = MessageCode("log-file-damage.end", "info")
+DAMAGE_CONTENTS = MessageCode("log-file-damage.contents", "info")
+DAMAGE_SYSTEM = MessageCode("log-file-damage.system", "info", error=ForeignText)
 CUT = MessageCode("log-file.cut", "info", path=str)
 ZEROS_ALONE = MessageCode("log-file.zeros-alone", path=str, size_bytes=Bytes)
 ZEROS = MessageCode("log-file.zeros", "info", path=str, count=Count, size_bytes=Bytes)
@@ -118,7 +121,7 @@ class LogLines:
                 if not self.count:
                     raise ImportProblemError(UNREADABLE(path=shown, reason=str(error))) from None
                 is_damaged = True
-                remark = DAMAGED(path=shown, reason=str(error))
+                remark = DAMAGED(path=shown, reason=damage(error))
                 self.remarks.append(remark)
                 self.damages.append((self.count, remark))
             if zeros.count:
@@ -131,6 +134,15 @@ class LogLines:
         """The name of the file, and the line in it, of a line of all files; lines count from 1."""
         index, line = position(self.begins, number)
         return self.files[index][1], line
+
+
+def damage(error: Exception) -> Message:
+    """The cause of a damage, in words of both languages."""
+    if isinstance(error, EOFError):
+        return DAMAGE_END()
+    if isinstance(error, OSError) and error.strerror:
+        return DAMAGE_SYSTEM(error=error.strerror)
+    return DAMAGE_CONTENTS()
 
 
 def once(files: Sequence[tuple[Path, str]]) -> tuple[list[tuple[Path, str]], list[Message]]:

@@ -67,9 +67,20 @@ class Quote:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file of several that is no log, and why; the others were read."""
+
+    file: str
+    reason: Message
+
+
 @dataclass(frozen=True)
 class Reading:
-    """Log files as read: lines in total, those not understood with examples, and remarks."""
+    """Log files as read: lines in total, those not understood with examples, and remarks.
+
+    `losses` are those of the remarks that state what was not read: damaged places and `refused` files.
+    """
 
     kind: str
     files: tuple[str, ...]
@@ -77,6 +88,8 @@ class Reading:
     unread: int = 0
     examples: tuple[Quote, ...] = ()
     remarks: tuple[Message, ...] = ()
+    losses: tuple[Message, ...] = ()
+    refused: tuple[Refused, ...] = ()
 
     @property
     def unread_share(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -63,14 +63,12 @@ def _report(examination: Examination, language: str, *, is_page: bool) -> Report
         of_type = details().get(type(subject.evidence))
         if of_type is not None:
             first, *others = of_type(subject.evidence, number, texts, is_page=is_page)
-            remarks = [Remark(item.severity, texts.message(item)) for item in subject.evidence.remarks]
+            remarks = _remarks(subject, examination, texts)
             for section in (replace(first, blocks=[*remarks, *first.blocks]), *others):
                 sections.append(_titled(section, subject, examination, texts))
     sections.append(Section("examined", texts("doctor.examined"), list(_examined(examination, texts))))
     if examination.readings:
-        evidence = [item.evidence for item in detailed if type(item.evidence) in details()]
-        shown = {texts.message(remark) for item in evidence for remark in item.remarks}
-        blocks = [block for reading in examination.readings for block in _reading(reading, texts, shown)]
+        blocks = [block for reading in examination.readings for block in _reading(reading, texts)]
         sections.append(Section("reading", texts("doctor.reading"), blocks))
     return Report(
         language=language,
@@ -84,6 +82,26 @@ def _report(examination: Examination, language: str, *, is_page: bool) -> Report
         sections=sections,
         kind="doctor.kind",
     )
+
+
+def _remarks(subject: Examined, examination: Examination, texts: Texts) -> list[Remark]:
+    """Remarks on the evidence of a section, without those that stand above the findings.
+
+    Of several subjects a damage is that of one log.
+    """
+    above = {remark for reading in examination.readings for remark in map(texts.message, reading.losses)}
+    written = [(remark, texts.message(remark)) for remark in subject.evidence.remarks]
+    is_single = len(examination.subjects) == 1
+    return [Remark(remark.severity, text) for remark, text in written if not is_single or text not in above]
+
+
+def _losses(examination: Examination, texts: Texts) -> Iterator[Block]:
+    """Remarks on parts of the logs that were not read: findings are those of the others."""
+    losses = [remark for reading in examination.readings for remark in reading.losses]
+    for remark in losses[:MOST_DETAILED]:
+        yield Remark(remark.severity, texts.message(remark))
+    if (count := len(losses) - MOST_DETAILED) > 0:
+        yield Paragraph(texts("doctor.more-losses", count=count), quiet=True)
 
 
 def _source(subject: Examined, examination: Examination) -> str:
@@ -112,6 +130,7 @@ def _detailed(examination: Examination) -> list[Examined]:
 
 
 def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator[Block]:
+    yield from _losses(examination, texts)
     if not examination.diagnoses:
         yield Remark("good", texts("doctor.nothing"))
         if unseen := {item.incident for item in examination.unseen}:
@@ -201,7 +220,7 @@ def _table(anchor: str, title: str, column: str, rows: Sequence[list[Cell]], tex
     return Table(anchor, title, columns, rows)
 
 
-def _reading(reading: Reading, texts: Texts, shown: Collection[str]) -> Iterator[Block]:
+def _reading(reading: Reading, texts: Texts) -> Iterator[Block]:
     yield Paragraph(
         texts(
             "doctor.lines-read",
@@ -212,8 +231,7 @@ def _reading(reading: Reading, texts: Texts, shown: Collection[str]) -> Iterator
         quiet=True,
     )
     for remark in reading.remarks:
-        # those on the evidence of a section stand at its head
-        if (text := texts.message(remark)) not in shown:
-            yield Remark(remark.severity, text)
+        advice = "" if remark.remedy is None else texts.message(remark.remedy)
+        yield Remark(remark.severity, texts.message(remark), "", advice)
     if reading.examples:
         yield Code(texts("doctor.not-understood"), diagnoses.lines(reading.examples), "text")
