@@ -167,6 +167,40 @@ def test_humongous_allocations_state_the_region_that_they_need(
     assert {name: shown[name] for name in values} == values
 
 
+def with_objects(*sizes: int, long_lived: int) -> Log:
+    """Collections for humongous objects, each of which reclaims one; a long-lived one has a line in each."""
+    log = Log()
+    for index, size in enumerate(sizes):
+        number = log.number
+        log.line(1 + index, f"GC({number}) Humongous region 3 (object size {long_lived} @ 0x1) remset 0")
+        log.line(1 + index, f"GC({number}) Humongous region 9 (object size {size} @ 0x2) remset 0")
+        log.line(1 + index, f"GC({number}) Reclaimed humongous region 9 (object size {size} @ 0x2)")
+        log.pause(1 + index, "Young (Concurrent Start)", 500, 100, 5, "G1 Humongous Allocation")
+    return log
+
+
+def test_a_long_lived_large_object_does_not_decide_on_the_regions(tmp_path: Path) -> None:
+    diagnosis = diagnosed(
+        judged(tmp_path, with_objects(*[600_016] * 20, long_lived=40_000_016)), "humongous-allocations"
+    )
+    summary = diagnosis.summary
+    assert summary.code == "incident.humongous-allocations.most-objects"
+    assert (summary.arguments["object_bytes"], summary.arguments["largest_bytes"]) == (600_016, 40_000_016)
+    assert summary.arguments["part_share"] == pytest.approx(20 / 21)
+    assert summary.arguments["option"] == "-XX:G1HeapRegionSize=2m"
+    assert diagnosis.remedy == ""
+
+
+def test_objects_of_half_the_largest_region_have_another_remedy(tmp_path: Path) -> None:
+    sizes = [600_016] * 10 + [20_000_016] * 10
+    diagnosis = diagnosed(
+        judged(tmp_path, with_objects(*sizes, long_lived=40_000_016)), "humongous-allocations"
+    )
+    assert diagnosis.summary.code == "incident.humongous-allocations.beyond"
+    assert (diagnosis.summary.arguments["regions"], diagnosis.remedy) == (2, "smaller-objects")
+    assert "less than half" not in Message(diagnosis.remedy_code).text
+
+
 def exhausted(*instants: float, note: str = "Evacuation Failure: Allocation") -> Log:
     log = Log()
     for at_s in instants:

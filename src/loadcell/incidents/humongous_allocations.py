@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from loadcell.incidents.base import Incident, Judgement
 from loadcell.incidents.evidence.collections import Collections, span_ns
-from loadcell.model.gc_pauses import Durations
+from loadcell.model.gc_pauses import Durations, ObjectSizes
 from loadcell.model.message import Bytes, Count, Message, MessageCode, Share
 
 SIGNS = MessageCode("incident.humongous-allocations.signs", "info", count=Count, limit_share=Share)
@@ -24,6 +24,10 @@ _OBJECTS = MessageCode(
     "incident.humongous-allocations.objects", "info",
     seen=Message, object_bytes=Bytes, option=str, heap_bytes=Bytes,
 )  # fmt: skip
+_MOST_OBJECTS = MessageCode(
+    "incident.humongous-allocations.most-objects", "info",
+    seen=Message, part_share=Share, object_bytes=Bytes, option=str, heap_bytes=Bytes, largest_bytes=Bytes,
+)  # fmt: skip
 _BEYOND = MessageCode(
     "incident.humongous-allocations.beyond", "info",
     seen=Message, object_bytes=Bytes, largest_bytes=Bytes, regions=Count, taken_bytes=Bytes,
@@ -37,6 +41,8 @@ CAUSE: Final = "G1 Humongous Allocation"
 FEWEST: Final = 5
 #: Of all collections with a cause.
 LEAST_SHARE: Final = 0.1
+#: Part of the objects for which a region should suffice: a few large ones would cost all others.
+PART_OF_OBJECTS: Final = 0.9
 #: Sizes of regions: powers of two between these, without JDK 18 and later, which take up to 512 MiB.
 LEAST_REGION: Final = 1 << 20
 LARGEST_REGION: Final = 32 << 20
@@ -50,6 +56,7 @@ class HumongousAllocations(Incident[Collections]):
     name = "humongous-allocations"
     needs = Collections
     source = "HotSpot Virtual Machine Garbage Collection Tuning Guide: Humongous Objects"
+    remedies = ("smaller-objects",)
     signs = SIGNS(count=FEWEST, limit_share=LEAST_SHARE)
 
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
@@ -63,7 +70,10 @@ class HumongousAllocations(Incident[Collections]):
             pauses = [pause for pause in log.pauses if pause.cause == CAUSE]
             seen = _SEEN(count=count, of=total, part_share=count / total)
             summary = _with_regions(seen, evidence)
-            yield self.diagnosis("warning", "high", summary, span_ns(pauses), evidence.quotes_of(pauses))
+            yield self.diagnosis(
+                "warning", "high", summary, span_ns(pauses), evidence.quotes_of(pauses),
+                "smaller-objects" if summary.code in (_BEYOND.code, _LARGEST.code) else "",
+            )  # fmt: skip
         else:
             yield self.healthy(_HEALTHY(count=count, of=total, limit_share=LEAST_SHARE))
 
@@ -71,13 +81,20 @@ class HumongousAllocations(Incident[Collections]):
 def _with_regions(seen: Message, evidence: Collections) -> Message:
     """The summary with the regions, and the heap, for which the objects are no longer humongous."""
     around = evidence.log.around
-    if object_bytes := around.humongous_bytes:
+    if around.humongous:
+        object_bytes, part = _most(around.humongous)
+        largest_bytes = around.humongous[-1].largest_bytes
         needed = region_for(object_bytes)
         if needed is None:
-            regions = -(-object_bytes // LARGEST_REGION)
+            regions = -(-largest_bytes // LARGEST_REGION)
             return _BEYOND(
-                seen=seen, object_bytes=object_bytes, largest_bytes=LARGEST_REGION, regions=regions,
+                seen=seen, object_bytes=largest_bytes, largest_bytes=LARGEST_REGION, regions=regions,
                 taken_bytes=regions * LARGEST_REGION,
+            )  # fmt: skip
+        if largest_bytes > object_bytes:
+            return _MOST_OBJECTS(
+                seen=seen, part_share=part, object_bytes=object_bytes, option=_option(needed),
+                heap_bytes=needed * REGIONS, largest_bytes=largest_bytes,
             )  # fmt: skip
         return _OBJECTS(
             seen=seen, object_bytes=object_bytes, option=_option(needed), heap_bytes=needed * REGIONS
@@ -91,6 +108,16 @@ def _with_regions(seen: Message, evidence: Collections) -> Message:
         seen=seen, region_bytes=region_bytes, half_bytes=region_bytes // 2,
         option=_option(2 * region_bytes), heap_bytes=2 * region_bytes * REGIONS,
     )  # fmt: skip
+
+
+def _most(objects: Sequence[ObjectSizes]) -> tuple[int, float]:
+    """The size that most objects do not exceed, and their part of all."""
+    total, count = sum(item.count for item in objects), 0
+    for item in objects:
+        count += item.count
+        if count >= PART_OF_OBJECTS * total:
+            return item.largest_bytes, count / total
+    return 0, 0.0
 
 
 def region_for(object_bytes: int) -> int | None:

@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Final
 
 from loadcell.ingest.gc_counters import MOST_NAMES, Counter, HeapGrowth, count, durations_of
+from loadcell.ingest.gc_humongous import HumongousObjects
 from loadcell.model import duration_classes
 from loadcell.model.gc_pauses import (
     NONE,
@@ -87,7 +88,7 @@ class Gathering:
     vm: str = ""
     flags: tuple[str, ...] = ()
     region_bytes: int = 0
-    humongous_bytes: int = 0
+    humongous: HumongousObjects = field(default_factory=HumongousObjects)
     examples: list[tuple[int, str]] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
     stalls: Durations = NONE
@@ -302,7 +303,7 @@ class Gathering:
                 self.vm, self.flags, durations_of(self.safepoints), self.reaching.durations(),
                 durations_of(self.concurrent), self.stalls, tuple(self.dumps), tuple(self._live_sets),
                 self.clock_steps, self.furthest_back_ns, tuple(self.errors), self._texts(),
-                self.region_bytes, self.humongous_bytes,
+                self.region_bytes, self.humongous.sizes(),
             ),
         )  # fmt: skip
 

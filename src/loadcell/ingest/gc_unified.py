@@ -72,8 +72,6 @@ STOPPED: Final = re.compile(
     r"(?:, Stopping threads took: (\d{1,9})[.,](\d{1,9}) seconds)?"
 )
 _ENTERING: Final = re.compile(r"^Entering safepoint region: (.*)$")
-#: With `-Xlog:gc+humongous=debug`; JDK 16 and before have no brackets.
-_HUMONGOUS: Final = re.compile(r"umongous region \d+ \(?object size (\d{1,18}) ")
 _REGION: Final = re.compile(r"^Heap [Rr]egion [Ss]ize: (\d{1,18})([KMG])")
 _COLLECTOR: Final = re.compile(r"^(?:Using|Initializing) (?:The )?(.*?)(?: Collector| Garbage Collector)?$")
 #: Names of collectors in the line that states the one in use.
@@ -190,8 +188,8 @@ class Unified:
             self.gathering.dump(HeapDump(self.gathering.number, end_ns(), duration_ns), line)
         elif (match := _STALL.match(text)) is not None:
             self.gathering.stall(_milliseconds(match[1], match[2]), line)
-        elif (match := _HUMONGOUS.search(text)) is not None:
-            self.gathering.humongous_bytes = max(self.gathering.humongous_bytes, digits(match[1]))
+        elif "umongous region " in text:
+            self.gathering.humongous.take(text)
         return True
 
     def detail(self, line: str, begin: int, head: str) -> bool:

@@ -117,6 +117,14 @@ class LiveSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectSizes:
+    """Number of objects of a class of sizes, and the largest of them."""
+
+    largest_bytes: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Around:
     """Contents of a log besides its pauses.
 
@@ -138,9 +146,10 @@ class Around:
     furthest_back_ns: int = 0
     errors: tuple[int, ...] = ()
     texts: Mapping[int, str] = field(default_factory=dict)
-    #: size of a region of G1, and of the largest humongous object; 0 where the log has no line of it
+    #: size of a region of G1; 0 where the log has no line of it
     region_bytes: int = 0
-    humongous_bytes: int = 0
+    #: humongous objects by size, the smallest first
+    humongous: tuple[ObjectSizes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
