@@ -6,12 +6,13 @@ import heapq
 import math
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from loadcell.incidents import application_logs
-from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.base import Diagnosis, Judgement, Unseen, examine
 from loadcell.incidents.evidence.application_log import Spans
 from loadcell.incidents.evidence.log_silences import silences
 
@@ -503,6 +504,33 @@ def test_silences_coincide_with_no_pause_of_a_log_of_the_same_time_without_long_
     judgements = judged(tmp_path, stalling(300, 900), others=(pauses,))
     assert is_healthy(judgements, COINCIDENCE) is is_examined
     assert is_unseen(judgements, COINCIDENCE) is not is_examined
+
+
+def test_logs_without_common_time_are_not_compared(tmp_path: Path) -> None:
+    pauses = replace(spans(30_300, 30_900), covered=instants(30_000, 31_000))
+    judgements = judged(tmp_path, stalling(300, 900), others=(pauses,))
+    assert reasons(judgements, COINCIDENCE) == ["incident.log-coincidences.apart"]
+    assert not is_healthy(judgements, COINCIDENCE)
+
+
+def test_silences_outside_the_time_of_the_gc_log_do_not_count(tmp_path: Path) -> None:
+    pauses = replace(spans(300, 900), covered=instants(0, 1000))
+    values = diagnosed(judged(tmp_path, stalling(300, 900, 1500), others=(pauses,)), COINCIDENCE).summary
+    assert (values.arguments["count"], values.arguments["of"]) == (2, 2)
+
+
+def test_a_gc_log_without_dates_is_named(tmp_path: Path) -> None:
+    pauses = Spans("gc-pause", "gc.log", (), has_date=False)
+    judgements = judged(tmp_path, stalling(300, 900), others=(pauses,))
+    assert reasons(judgements, COINCIDENCE) == ["incident.log-coincidences.no-gc-date"]
+
+
+def instants(begin_s: float, end_s: float) -> tuple[int, int]:
+    return round((BEGIN_S + begin_s) * 1e9), round((BEGIN_S + end_s) * 1e9)
+
+
+def reasons(judgements: Sequence[Judgement], incident: str) -> list[str]:
+    return [item.reason.code for item in judgements if isinstance(item, Unseen) and item.incident == incident]
 
 
 def test_a_single_silence_within_a_pause_is_explained_by_it(tmp_path: Path) -> None:

@@ -25,9 +25,8 @@ def of_collections(evidence: Collections) -> Spans:
     times_ns = [evidence.utc_ns(instant) for pause in pauses for instant in (pause.start_ns, pause.end_ns)]
     dated_ns = [instant for instant in times_ns if instant is not None]
     is_dated = dated_ns and len(dated_ns) == len(times_ns)
-    return Spans(
-        "gc-pause", evidence.source, tuple(spans), (min(dated_ns), max(dated_ns)) if is_dated else None
-    )
+    covered = (min(dated_ns), max(dated_ns)) if is_dated else None
+    return Spans("gc-pause", evidence.source, tuple(spans), covered, bool(dated_ns) or not times_ns)
 
 
 def of_run(run: StoredRun) -> tuple[Spans, ...]:

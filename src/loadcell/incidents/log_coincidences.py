@@ -13,6 +13,7 @@ from loadcell.incidents.evidence.application_log import SPAN_KINDS, ApplicationL
 from loadcell.incidents.evidence.log_silences import Silence
 from loadcell.model.application_log import LogLine
 from loadcell.model.message import Count, Labels, Message, MessageCode, Number, Probability, Seconds, Share
+from loadcell.model.numbers import utc_second
 from loadcell.stats import coincidence
 
 SIGNS = MessageCode(
@@ -36,11 +37,15 @@ _NOTHING = MessageCode("incident.log-coincidences.nothing", "info")
 _NO_EVENTS = MessageCode("incident.log-coincidences.no-events", "info")
 _SHORT = MessageCode("incident.log-coincidences.short", "info", duration_s=Seconds, least_s=Seconds)
 _NO_DATE = MessageCode("incident.log-coincidences.no-date", "info")
+_NO_GC_DATE = MessageCode("incident.log-coincidences.no-gc-date", "info", source=str)
+_APART = MessageCode(
+    "incident.log-coincidences.apart", "info", begin=str, end=str, source=str, other_begin=str, other_end=str
+)
 EVENTS = Labels("log-events", ("silences", "errors"))
 SPANS = Labels("log-spans", (*SPAN_KINDS, "clock-step"))
 
-#: Kind and source of spans, and their begins and ends in ns since 1970.
-_Source: TypeAlias = tuple[str, str, Sequence[tuple[int, int]]]
+#: Kind and source of spans, their begins and ends in ns since 1970, and the time that the source covers.
+_Source: TypeAlias = tuple[str, str, Sequence[tuple[int, int]], tuple[int, int] | None]
 
 #: Errors follow their cause so closely.
 AFTER_NS: Final = 2 * 10**9
@@ -91,8 +96,12 @@ class LogCoincidences(Incident[ApplicationLog]):
             yield self.unseen(_SHORT(duration_s=longest_ns / 1e9, least_s=LEAST_NS / 1e9))
             return
         pairs = coincidences(evidence)
+        reasons = list(_reasons(evidence))
+        for reason in reasons:
+            yield self.unseen(reason)
         if not pairs:
-            yield self.unseen(_NO_EVENTS())
+            if not reasons:
+                yield self.unseen(_NO_EVENTS())
             return
         notable = _notable(pairs)
         for pair in notable:
@@ -122,6 +131,19 @@ class LogCoincidences(Incident[ApplicationLog]):
                         expected=pair.expected,
                     )
                 )
+
+
+def _reasons(evidence: ApplicationLog) -> Iterator[Message]:
+    """Why sources cannot be compared with the log: they have no date, or no common time with it."""
+    for item in evidence.others:
+        if not item.has_date:
+            yield _NO_GC_DATE(source=item.source)
+        elif item.covered is not None and item.is_apart(evidence.begin_ns, evidence.end_ns):
+            of_log = (evidence.begin_ns, evidence.end_ns)
+            begin, end, other_begin, other_end = map(utc_second, (*of_log, *item.covered))
+            yield _APART(
+                begin=begin, end=end, source=item.source, other_begin=other_begin, other_end=other_end
+            )
 
 
 def is_notable(pair: Coincidence, tests: int) -> bool:
@@ -169,14 +191,36 @@ def coincidences(evidence: ApplicationLog) -> list[Coincidence]:
     )
     # A GC log of the same time without a long pause states that none coincides.
     sources: list[_Source] = [
-        (item.kind, item.source, item.spans)
+        (item.kind, item.source, item.spans, item.covered)
         for item in evidence.others
-        if item.spans or item.covers(evidence.begin_ns, evidence.end_ns)
+        if not item.is_apart(evidence.begin_ns, evidence.end_ns)
+        and (item.spans or item.covers(evidence.begin_ns, evidence.end_ns))
     ]
-    pairs = [_of_silences(evidence, silences, source) for source in sources if silences]
+    pairs = [
+        _of_silences(evidence, common, source)
+        for source in sources
+        if (common := [item for item in silences if _is_common(item.gap.begin_ns, source)])
+    ]
     if changes:
-        sources.append(("clock-step", evidence.source, changes))
-    return pairs + [_of_errors(evidence, errors, source) for source in sources if errors]
+        sources.append(("clock-step", evidence.source, changes, None))
+    return pairs + [
+        _of_errors(evidence, common_errors, source)
+        for source in sources
+        if (common_errors := [item for item in errors if _is_common(item[0], source)])
+    ]
+
+
+def _is_common(instant_ns: int, source: _Source) -> bool:
+    """True if an event begins in the time that a source covers, or shortly before or after it."""
+    covered = source[3]
+    return covered is None or covered[0] - AFTER_NS <= instant_ns <= covered[1] + AFTER_NS
+
+
+def _common(begin_ns: int, end_ns: int, source: _Source) -> tuple[int, int]:
+    """The part of the time of a service that a source covers."""
+    if (covered := source[3]) is None:
+        return begin_ns, end_ns
+    return max(begin_ns, covered[0] - AFTER_NS), min(end_ns, covered[1] + AFTER_NS)
 
 
 def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: _Source) -> Coincidence:
@@ -187,8 +231,9 @@ def _of_silences(evidence: ApplicationLog, silences: Sequence[Silence], source: 
     """
     origin = evidence.begin_ns  # of floats, which have 53 bits
     times = {
-        service.name: (float(service.begin_ns - origin), float(service.end_ns - origin))
+        service.name: (float(begin_ns - origin), float(end_ns - origin))
         for service in evidence.logs.services
+        for begin_ns, end_ns in [_common(service.begin_ns, service.end_ns, source)]
     }
     spans = np.array(source[2], float).reshape(-1, 2) - origin
     lengths = spans[:, 1] - spans[:, 0]
@@ -232,8 +277,9 @@ def _of_errors(evidence: ApplicationLog, errors: Sequence[tuple[int, int]], sour
     spans = spans.reshape(-1, 2)
     is_within = coincidence.within(np.array(begins, float) - origin, spans)
     shares = [
-        coincidence.share_covered(spans, float(service.begin_ns - origin), float(service.end_ns - origin))
+        coincidence.share_covered(spans, float(begin_ns - origin), float(end_ns - origin))
         for service in evidence.logs.services
+        for begin_ns, end_ns in [_common(service.begin_ns, service.end_ns, source)]
     ]
     probabilities = [shares[number] for _, number in errors]
     count = int(is_within.sum())

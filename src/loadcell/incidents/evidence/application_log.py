@@ -21,13 +21,19 @@ SPAN_KINDS: Final[tuple[SpanKind, ...]] = ("gc-pause", "trial", "fault")
 class Spans:
     """Spans of time of one kind, from one source, as begins and ends in ns since 1970.
 
-    `covered` is the time in which the source has all of its spans, where that is known.
+    `covered` is the time in which the source has all of its spans, where that is known. Without `has_date`
+    the source has no time by the wall clock.
     """
 
     kind: SpanKind
     source: str
     spans: tuple[tuple[int, int], ...]
     covered: tuple[int, int] | None = None
+    has_date: bool = True
+
+    def is_apart(self, begin_ns: int, end_ns: int) -> bool:
+        """True if the source has no time in common with this one."""
+        return self.covered is not None and not (self.covered[0] <= end_ns and begin_ns <= self.covered[1])
 
     def covers(self, begin_ns: int, end_ns: int) -> bool:
         """True if the source knows all of its spans in at least half of this time."""
