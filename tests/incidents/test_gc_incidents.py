@@ -824,3 +824,22 @@ def test_many_full_collections_in_a_row_are_an_incident_of_a_heap_with_room(
     }
     for control, log in controls.items():
         assert is_healthy(judged(tmp_path, log), incident), control
+
+
+@pytest.mark.parametrize("drops", [1, 2])
+def test_a_last_collection_at_the_end_of_the_process_hides_no_leak(tmp_path: Path, drops: int) -> None:
+    log = Log("Serial")
+    for index in range(60):
+        used = min(980, 500 + 10 * index)
+        log.full(10 + index, used + 5, used, 400)
+    for index in range(drops):
+        log.full(80 + index, 985, 0, 5)
+    judgements = judged(tmp_path, log)
+    leak = diagnosed(judgements, "memory-leak")
+    assert (leak.level, leak.summary.arguments["last_bytes"]) == ("critical", 980 * 2**20)
+    assert diagnosed(judgements, "heap-exhaustion").summary.arguments["freed_bytes"] == 5 * 2**20
+    assert diagnosed(judgements, SPIRAL).summary.arguments["freed_bytes"] == 5 * 2**20
+    log.young(90, 300, 100)
+    log.young(91, 300, 100)
+    log.young(92, 300, 100)
+    assert is_healthy(judged(tmp_path, log), "heap-exhaustion"), "the process works on"

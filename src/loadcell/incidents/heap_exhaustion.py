@@ -66,9 +66,10 @@ class HeapExhaustion(Incident[Collections]):
             yield self._of_dump(dumps[-1], evidence)
             return
         full, capacity = evidence.full(), evidence.capacity_bytes
-        last = _last_full(full, capacity, MOST_FREED, LEAST_USED)
+        before_exit = evidence.full_before_exit()
+        last = _last_full(before_exit, capacity, MOST_FREED, LEAST_USED)
         if len(last) < FEWEST:
-            last = _last_many(full, capacity)
+            last = _last_many(before_exit, capacity)
         if capacity is None or not last:
             yield self._of_dump(dumps[-1], evidence) if dumps else self.healthy(_HEALTHY(count=len(full)))
             return

@@ -54,7 +54,7 @@ class MemoryLeak(Incident[Collections]):
     signs = SIGNS(fewest=FEWEST, growth_share=LEAST_GROWTH)
 
     def examine(self, evidence: Collections) -> Iterator[Judgement]:
-        live = evidence.log.around.live_sets
+        live = evidence.live_sets()
         warm = live[int(len(live) * WARM_UP) :]
         if len(warm) < FEWEST:
             yield self.unseen(_FEW(count=len(live), fewest=FEWEST))

@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 from typing import ClassVar, Final, Literal
 
 from loadcell.incidents.evidence.base import MOST_QUOTES, Evidence, Quote
-from loadcell.model.gc_pauses import GcLog, Pause
+from loadcell.model.gc_pauses import GcLog, LiveSet, Pause
 
 #: Causes of full collections that somebody asked for: they do not show that memory is short.
 REQUESTED: Final = frozenset({
@@ -33,6 +34,11 @@ FULL_SHARE: Final = 0.85
 def dumps_often(flags: Iterable[str]) -> bool:
     """True for options with heap dumps at full collections."""
     return any(flag.startswith(DUMP_FLAGS) for flag in flags)
+
+
+#: Last values of a log, and their share of those before, that show the end of the program alone.
+_MOST_DROPPED: Final = 2
+_DROPPED: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,27 @@ class Collections(Evidence):
         """Number of collections that somebody asked for, and their time in ns."""
         items = [item for cause, item in self.log.totals.by_cause.items() if cause in REQUESTED]
         return sum(item.count for item in items), sum(item.total_ns for item in items)
+
+    def live_sets(self) -> tuple[LiveSet, ...]:
+        """Heap in use after collections of the old generation, without a drop at the end of the process."""
+        live = self.log.around.live_sets
+        dropped = self._dropped([(item.end_ns, item.used_bytes) for item in live])
+        return live[: len(live) - dropped]
+
+    def full_before_exit(self) -> list[Pause]:
+        """Full collections of the collector without those that found next to nothing alive at the end."""
+        full = self.full()
+        return full[: len(full) - self._dropped([(item.end_ns, item.after_bytes or 0) for item in full])]
+
+    def _dropped(self, used: Sequence[tuple[int, int]]) -> int:
+        """How many of the last values are those of a process that has released everything to end."""
+        for count in range(min(_MOST_DROPPED, len(used) - 1), 0, -1):
+            before = median(value for _, value in used[:-count])
+            later = sum(pause.end_ns > used[-count][0] for pause in self.log.pauses[-_MOST_DROPPED:])
+            is_end = later < _MOST_DROPPED
+            if is_end and all(value < _DROPPED * before for _, value in used[-count:]):
+                return count
+        return 0
 
     def full(self) -> list[Pause]:
         """Full collections that the collector itself started, in the order of time."""
