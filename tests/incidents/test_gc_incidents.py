@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from loadcell.incidents.base import Diagnosis, Healthy
+from loadcell.incidents.base import Diagnosis, Healthy, Unseen
 from loadcell.incidents.examination import examination
 from loadcell.incidents.gc_logs import read
 from loadcell.model.message import Message
@@ -843,3 +843,17 @@ def test_a_last_collection_at_the_end_of_the_process_hides_no_leak(tmp_path: Pat
     log.young(91, 300, 100)
     log.young(92, 300, 100)
     assert is_healthy(judged(tmp_path, log), "heap-exhaustion"), "the process works on"
+
+
+def test_a_live_set_that_rises_in_a_heap_with_room_is_undecided(tmp_path: Path) -> None:
+    log = Log("Serial")
+    for index in range(15):
+        log.full(10 + 2 * index, 200, 25 + index, 5)
+    judgements = judged(tmp_path, log)
+    [judgement] = [item for item in judgements if item.incident == "memory-leak"]
+    assert isinstance(judgement, Unseen)
+    assert judgement.reason.code == "incident.memory-leak.rises"
+    level = Log("Serial")
+    for index in range(15):
+        level.full(10 + 2 * index, 200, 25 + index % 3, 5)
+    assert is_healthy(judged(tmp_path, level), "memory-leak")

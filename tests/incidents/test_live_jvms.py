@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from jvms import running
-from loadcell.incidents.base import Diagnosis, examine
+from loadcell.incidents.base import Diagnosis, Unseen, examine
 from loadcell.incidents.evidence.base import Missing
 from loadcell.incidents.evidence.collections import Collections, DumpFile
 from loadcell.incidents.evidence.jvms import ClassGrowth, ClassHistograms, EndedJvm, JvmCounters
@@ -202,6 +202,8 @@ def test_growth_of_classes_is_a_note() -> None:
 
     assert level(histograms(3 << 20), "class-growth") == "note"
     assert level(histograms((1 << 20) + 800_000), "class-growth") == "healthy"
+    [slower] = [item for item in examine(histograms((1 << 20) + 800_000)) if isinstance(item, Unseen)]
+    assert slower.reason.arguments["hourly_bytes"] == 3600 << 20
 
 
 def test_memory_on_other_nodes_is_a_note() -> None:
@@ -364,6 +366,7 @@ def test_the_classes_that_grow_are_named() -> None:
     with running("-Xmx400m", "-Dslow=true", "-Dmost=1000000", source=LEAKING) as process:
         (seen,) = ClassGatherer().gather(Host(pid=process.pid))
     assert isinstance(seen, ClassHistograms)
+    assert 3 < seen.interval_s < 6, "a slow leak needs time"
     assert seen.grown[0].name == "byte[]"
     assert level(seen, "class-growth") == "note"
 

@@ -16,6 +16,9 @@ _SEEN = MessageCode("incident.class-growth.seen", "info", interval_s=Seconds, gr
 _HEALTHY = MessageCode(
     "incident.class-growth.healthy", "info", live_bytes=Bytes, interval_s=Seconds, least_bytes=Bytes
 )
+_SLOWER = MessageCode(
+    "incident.class-growth.slower", "info", least_bytes=Bytes, interval_s=Seconds, hourly_bytes=Bytes
+)
 
 LEAST_BYTES: Final = 1 << 20
 LEAST_SHARE: Final = 0.05
@@ -40,6 +43,13 @@ class GrowingClasses(Incident[ClassHistograms]):
                     live_bytes=evidence.live_bytes,
                     interval_s=evidence.interval_s,
                     least_bytes=LEAST_BYTES,
+                )
+            )
+            yield self.unseen(
+                _SLOWER(
+                    least_bytes=LEAST_BYTES,
+                    interval_s=evidence.interval_s,
+                    hourly_bytes=round(LEAST_BYTES / evidence.interval_s * 3600),
                 )
             )
             return

@@ -23,6 +23,10 @@ _SEEN_FULL = MessageCode(
 _HEALTHY = MessageCode(
     "incident.memory-leak.healthy", "info", count=Count, first_bytes=Bytes, last_bytes=Bytes
 )
+_RISES = MessageCode(
+    "incident.memory-leak.rises", "info",
+    count=Count, first_bytes=Bytes, last_bytes=Bytes, elapsed_s=Seconds, least_s=Seconds, growth_share=Share,
+)  # fmt: skip
 _FEW = MessageCode("incident.memory-leak.few", "info", count=Count, fewest=Count)
 
 #: Values of the live set; of fewer a trend means nothing.
@@ -35,6 +39,8 @@ START: Final = 0.1
 FEWEST_SHORT: Final = 5
 #: Growth in the second half of the time, of the heap.
 LEAST_GROWTH: Final = 0.05
+#: A significant rise by this share of the first value is undecided as long as the heap has room.
+UNDECIDED: Final = 0.2
 #: Of the trend of all, and of the second half, by chance.
 LEVEL, HALF_LEVEL = 0.01, 0.05
 #: Of a shorter growth nobody knows whether it lasts.
@@ -76,6 +82,15 @@ class MemoryLeak(Incident[Collections]):
         is_full = last >= FULL * capacity and last - early.used_bytes >= LEAST_GROWTH * capacity
         is_full = is_full and (not warm[-1].has_allocated or _is_short(evidence))
         if not (long_trend.rises(LEVEL) and (grows or is_full)):
+            rises = long_trend.rises(LEVEL) and half_trend.rises(HALF_LEVEL)
+            if rises and last >= (1 + UNDECIDED) * first and not warm[-1].has_allocated:
+                yield self.unseen(
+                    _RISES(
+                        count=len(warm), first_bytes=first, last_bytes=last, elapsed_s=elapsed_ns / 1e9,
+                        least_s=LEAST_NS / 1e9, growth_share=LEAST_GROWTH,
+                    )
+                )  # fmt: skip
+                return
             yield self.healthy(_HEALTHY(count=len(warm), first_bytes=first, last_bytes=last))
             return
         if is_full:

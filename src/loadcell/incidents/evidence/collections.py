@@ -122,7 +122,7 @@ class Collections(Evidence):
         return full[: len(full) - self._dropped([(item.end_ns, item.after_bytes or 0) for item in full])]
 
     def _dropped(self, used: Sequence[tuple[int, int]]) -> int:
-        """How many of the last values are those of a process that has released everything to end."""
+        """Number of last values that are those of a process that has released everything to end."""
         for count in range(min(_MOST_DROPPED, len(used) - 1), 0, -1):
             before = median(value for _, value in used[:-count])
             later = sum(pause.end_ns > used[-count][0] for pause in self.log.pauses[-_MOST_DROPPED:])

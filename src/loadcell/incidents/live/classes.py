@@ -1,4 +1,4 @@
-"""Two class histograms of a JVM, about a second apart. Each collects its whole heap."""
+"""Two class histograms of a JVM, some seconds apart. Each collects its whole heap."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ NO_HISTOGRAM = MessageCode("doctor.live.no-histogram", "info", pid=str, reason=M
 _LIMIT_S: Final = 2.5
 #: Time between the last reading of counters (`live/jvms.py`) and the first histogram.
 _LATER_S: Final = 0.4
+#: Time between the histograms, less the time that both take: a slow leak shows.
+_APART_S: Final = 4.5
 
 
 class ClassGatherer(Gatherer):
     name = "classes"
     gathers = (ClassHistograms,)
-    limit_s = 6.0
+    limit_s = 8.0
 
     def gather(self, host: Host) -> Iterable[ClassHistograms | Missing]:
         pid = host.pid
@@ -37,8 +39,9 @@ class ClassGatherer(Gatherer):
         # each histogram is a full collection, which must not be among those that the JVM's counters show
         time.sleep(host.interval_s + _LATER_S)
         try:
+            asked = time.monotonic()
             before, begin = self._counts(pid, host), time.monotonic()
-            time.sleep(host.interval_s)
+            time.sleep(max(host.interval_s, _APART_S - 2 * (begin - asked)))
             after, end = self._counts(pid, host), time.monotonic()
         except AttachError as error:
             stat = procfs.process_stat(host.root, pid)
