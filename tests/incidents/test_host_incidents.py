@@ -77,6 +77,11 @@ def log(*texts: str, age_s: float = 60, **values: Any) -> KernelLog:
 KILLED = "Out of memory: Killed process 77 (java) total-vm:2942936kB, anon-rss:152520kB, UID:0"
 
 
+def test_killed_processes_beyond_those_with_names_are_counted() -> None:
+    (diagnosis,) = of(log(*(KILLED.replace("77", str(pid)) for pid in range(100, 116))), "oom-kill")
+    assert diagnosis.summary.text.endswith("java (110); 10 others")
+
+
 def test_killed_processes_are_named() -> None:
     (diagnosis,) = of(log("x", KILLED, KILLED.replace("77", "78"), KILLED), "oom-kill")
     assert isinstance(diagnosis, Diagnosis)

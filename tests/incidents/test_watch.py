@@ -248,6 +248,7 @@ def test_it_ends_by_its_limits_by_ctrl_c_and_with_the_process(tmp_path: Path) ->
         assert process.stderr is not None
         assert "watching" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
+        assert process.stderr.readline() == "stopped after 0 events: the watch ends\n"
         assert process.wait(timeout=10) == 0
     sleeper = subprocess.Popen(["sleep", "100"])
     begin = time.monotonic()

@@ -74,3 +74,17 @@ def test_tables_of_pauses_have_other_headings_than_their_columns(tmp_path: Path)
     tables = [block for part in parts for block in part.blocks if isinstance(block, Table)]
     assert tables
     assert not [table.title for table in tables if table.title in {column.title for column in table.columns}]
+
+
+def test_a_live_host_has_the_named_process_first_and_ages_in_place_of_times(tmp_path: Path) -> None:
+    examined = of_jvms(tmp_path, "a", "b")
+    pids = [replace(item, evidence=replace(item.evidence, pid=pid)) for pid, item in
+            enumerate(examined.subjects, 1)]  # fmt: skip
+    begin = pids[0].evidence.utc_ns(pids[0].diagnoses[0].end_ns or 0)
+    live = replace(examined, subjects=tuple(pids), utc_ns=None if begin is None else begin + 600 * 10**9)
+    assert live.diagnoses[0][0].evidence.process == 1
+    named = replace(live, named=2)
+    assert {subject.evidence.process for subject, _ in named.diagnoses[: len(pids[1].diagnoses)]} == {2}
+    assert begin is not None
+    assert "10 min ago." in page(live).replace("\u00a0", " ")
+    assert "the page and the JSON" not in page(live)

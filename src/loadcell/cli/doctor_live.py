@@ -63,4 +63,4 @@ def live(pid: int | None, timeout_s: float | None = None) -> Examination:
     examined = examination(platform.node(), gathered.evidence, gathered.missing)
     pids = [item.process for item in gathered.evidence if item.process is not None]
     of_run = frozenset(pids) if pid is not None else run_processes.of_run(pids)
-    return replace(examined, utc_ns=time.time_ns(), of_run=of_run)
+    return replace(examined, utc_ns=time.time_ns(), of_run=of_run, named=pid)

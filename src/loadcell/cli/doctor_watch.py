@@ -42,6 +42,7 @@ HIDDEN = MessageCode("watch.hidden", "caution", pids=list)
 ONLY_JVMS = MessageCode("watch.only-jvms", "info", limit=Count, pids=list)
 END_OF_EVENTS = MessageCode("watch.end-of-events", "info", limit=Count)
 END_OF_TIME = MessageCode("watch.end-of-time", "info", limit_s=Seconds)
+STOPPED = MessageCode("watch.stopped", "info", count=Count)
 DIRECTORY = MessageCode("watch.directory", path=str, error=ForeignText)
 
 _INTERVAL_S: Final = 1.0
@@ -93,6 +94,7 @@ def watch(options: WatchOptions) -> int:
                     _state(reason)
                     break
                 if stop.wait(max(0.0, last + _INTERVAL_S - time.monotonic())):
+                    _state(STOPPED(count=watcher.events))
                     break
                 now = time.monotonic()
                 is_last = watcher.take(now, sampled(monitor, condition, now - last))

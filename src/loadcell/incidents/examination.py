@@ -42,7 +42,7 @@ class Examination:
 
     `unseen` has the incidents whose type of evidence could not be gathered, `readings` how well log files
     were read. `utc_ns` is the time at which a live host was examined, `of_run` are the processes of the run
-    that examined it.
+    that examined it, and `named` is that of the call.
     """
 
     title: str
@@ -51,6 +51,7 @@ class Examination:
     readings: tuple[Reading, ...] = ()
     utc_ns: int | None = None
     of_run: frozenset[int] = frozenset()
+    named: int | None = None
 
     def with_subjects(self, subjects: Iterable[Examined]) -> Examination:
         """The same with subjects that are judged already; what they judge is no longer unseen."""
@@ -70,14 +71,23 @@ class Examination:
     def diagnoses(self) -> list[tuple[Examined, Diagnosis]]:
         """Incidents of all subjects, the worst first, consequences after their cause.
 
-        Of a live host those of a past time are the last.
+        Of a live host those of the named process are the first, and those of a past time the last.
         """
         pairs = [(subject, item) for subject in self.subjects for item in subject.diagnoses]
         return sorted(pairs, key=self._order)
 
-    def _order(self, pair: tuple[Examined, Diagnosis]) -> tuple[int, bool, bool]:
-        _, diagnosis = pair
-        return LEVELS.index(diagnosis.level), self._is_past(*pair), bool(diagnosis.explained_by)
+    def is_named(self, subject: Examined) -> bool:
+        """True for the process that the call named."""
+        return self.named is not None and subject.evidence.process == self.named
+
+    def _order(self, pair: tuple[Examined, Diagnosis]) -> tuple[bool, int, bool, bool]:
+        subject, diagnosis = pair
+        return (
+            not self.is_named(subject),
+            LEVELS.index(diagnosis.level),
+            self._is_past(*pair),
+            bool(diagnosis.explained_by),
+        )
 
     def _is_past(self, subject: Examined, diagnosis: Diagnosis) -> bool:
         """True if the end of an incident is history at the examination of a live host."""

@@ -9,11 +9,12 @@ from typing import Final
 from loadcell.incidents.base import Incident, Judgement, Level
 from loadcell.incidents.evidence.kernel_log import RECENT_NS, KernelLog
 from loadcell.linux.kernel_log import AGE_S, KernelLine
-from loadcell.model.message import Count, MessageCode, Seconds
+from loadcell.model.message import Count, Message, MessageCode, Seconds
 
 SIGNS = MessageCode("incident.oom-kill.signs", "info", age_s=Seconds, recent_s=Seconds)
 _SEEN = MessageCode("incident.oom-kill.seen", "info", count=Count, since_s=Seconds, names=list)
 _IN_GROUP = MessageCode("incident.oom-kill.seen-in-group", "info", count=Count, since_s=Seconds, names=list)
+_OTHERS = MessageCode("incident.oom-kill.others", "info", count=Count)
 _COUNTED = MessageCode("incident.oom-kill.counted", "info", count=Count)
 _HEALTHY = MessageCode("incident.oom-kill.healthy", "info", lines=Count)
 
@@ -43,7 +44,7 @@ class OomKill(Incident[KernelLog]):
             summary = code(
                 count=len(lines),
                 since_s=float(round(since_ns / 1e9)),
-                names=list(dict.fromkeys(name for _, name in reversed(lines)))[:_MOST_NAMED],
+                names=_names([name for _, name in reversed(lines)]),
             )
             yield self.diagnosis(
                 "critical" if since_ns <= RECENT_NS else "warning",
@@ -64,6 +65,12 @@ class OomKill(Incident[KernelLog]):
             yield self.healthy(code.pick(lines=len(evidence.lines), since_s=evidence.since_s))
         else:
             yield self.unseen(evidence.unreadable)
+
+
+def _names(names: list[str]) -> list[str | Message]:
+    """The last processes, and the number of the others."""
+    others = len(names) - _MOST_NAMED
+    return [*names[:_MOST_NAMED], *([_OTHERS(count=others)] if others > 0 else [])]
 
 
 def _kills(lines: tuple[KernelLine, ...]) -> list[tuple[KernelLine, str]]:

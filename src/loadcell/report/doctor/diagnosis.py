@@ -16,9 +16,18 @@ CONFIDENCE = Labels("incident-confidence", ("high", "medium", "low"))
 
 
 def blocks(
-    diagnosis: Diagnosis, evidence: Evidence, texts: Texts, *, is_page: bool, source: str = ""
+    diagnosis: Diagnosis,
+    evidence: Evidence,
+    texts: Texts,
+    *,
+    is_page: bool,
+    source: str = "",
+    now_ns: int | None = None,
 ) -> Iterator[Block]:
-    """Blocks of a diagnosis; `source` names its subject where there are several."""
+    """Blocks of a diagnosis; `source` names its subject where there are several.
+
+    `now_ns` is the time at which a live host was examined.
+    """
     incident = registered()[diagnosis.incident]
     title = texts(
         "doctor.diagnosis",
@@ -34,7 +43,7 @@ def blocks(
         title,
         texts.message(diagnosis.advice),
     )
-    span = span_of(diagnosis, evidence, texts)
+    span = span_of(diagnosis, evidence, texts, now_ns)
     notes: list[Block] = [
         Paragraph(texts("doctor.disproof", text=texts(incident.texts("disproof"))), quiet=True),
         Paragraph(texts("doctor.prevention", text=texts(incident.texts("prevention"))), quiet=True),
@@ -59,14 +68,22 @@ def lines(quotes: Sequence[Quote]) -> str:
     )
 
 
-def span_of(diagnosis: Diagnosis, evidence: Evidence, texts: Texts) -> str:
-    """Begin and end of an incident since the begin of its evidence; empty without times."""
+def span_of(diagnosis: Diagnosis, evidence: Evidence, texts: Texts, now_ns: int | None = None) -> str:
+    """Begin and end of an incident since the begin of its evidence; empty without times.
+
+    Of a host that was examined at `now_ns`, the age of its end.
+    """
     if diagnosis.begin_ns is None or diagnosis.end_ns is None:
         return ""
     begin, end = (
         numbers.instant((instant - (evidence.begin_ns or 0)) / 1e9)
         for instant in (diagnosis.begin_ns, diagnosis.end_ns)
     )
+    end_utc_ns = evidence.utc_ns(diagnosis.end_ns)
+    if now_ns is not None and end_utc_ns is not None:
+        return texts(
+            "doctor.span.ago", ago=numbers.seconds(float(max(0, round((now_ns - end_utc_ns) / 1e9))))
+        )
     utc_ns = evidence.utc_ns(diagnosis.begin_ns)
     if utc_ns is not None and evidence.begin_ns == evidence.end_ns:
         return texts("doctor.span.at", utc=numbers.utc_second(utc_ns))

@@ -139,8 +139,9 @@ def _findings(examination: Examination, texts: Texts, is_page: bool) -> Iterator
     for pairs in examination.by_incident.values():
         for subject, diagnosis in pairs[:most]:
             yield from diagnoses.blocks(
-                diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination)
-            )
+                diagnosis, subject.evidence, texts, is_page=is_page, source=_source(subject, examination),
+                now_ns=examination.utc_ns,
+            )  # fmt: skip
         shown = {subject.evidence.source for subject, _ in pairs[:most]}
         sources = dict.fromkeys(subject.evidence.source for subject, _ in pairs[most:])
         if others := [source for source in sources if source not in shown]:
@@ -163,7 +164,7 @@ def _examined(examination: Examination, texts: Texts) -> Iterator[Block]:
     yield from _retained(examination, texts)
     healthy: dict[tuple[str, str], list[tuple[str, Healthy | Unseen]]] = {}
     unseen: dict[tuple[str, str], list[tuple[str, Healthy | Unseen]]] = {}
-    for subject in examination.subjects:
+    for subject in sorted(examination.subjects, key=lambda item: not examination.is_named(item)):
         source = _source(subject, examination)
         for value in subject.healthy:
             healthy.setdefault((value.incident, value.value.code), []).append((source, value))
@@ -189,7 +190,7 @@ def _rows(items: Sequence[tuple[str, Healthy | Unseen]], texts: Texts) -> Iterat
         for source, item in items:
             yield _row(item, source, texts)
         return
-    title, value = _row(items[0][1], "", texts)
+    title, value = _row(items[0][1], items[0][0], texts)
     yield [title, Cell(texts("doctor.of-many", text=value.text, count=len(items) - 1))]
 
 

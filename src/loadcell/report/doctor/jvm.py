@@ -138,7 +138,8 @@ def _full(evidence: Collections, number: int, texts: Texts, *, is_page: bool) ->
         Column(texts("doctor.column.after"), figure=True),
         Column(texts("doctor.column.cause"), yields=1),
     ]
-    note = texts("doctor.full.last", shown=len(shown), count=len(rows)) if len(shown) < len(rows) else ""
+    key = "doctor.full.last-on-page" if is_page else "doctor.full.last"
+    note = texts(key, shown=len(shown), count=len(rows)) if len(shown) < len(rows) else ""
     return Table(
         f"full-{number}", texts("doctor.full"), columns, [_full_row(row, texts) for row in shown], note
     )
