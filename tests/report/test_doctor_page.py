@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from incidents.gc_texts import evidence, spiral
+from loadcell.incidents.evidence.kernel_log import KernelLine, KernelLog
 from loadcell.incidents.examination import Examination, examination
 from loadcell.report.blocks import Table
 from loadcell.report.doctor.document import document
@@ -80,11 +81,16 @@ def test_a_live_host_has_the_named_process_first_and_ages_in_place_of_times(tmp_
     examined = of_jvms(tmp_path, "a", "b")
     pids = [replace(item, evidence=replace(item.evidence, pid=pid)) for pid, item in
             enumerate(examined.subjects, 1)]  # fmt: skip
-    begin = pids[0].evidence.utc_ns(pids[0].diagnoses[0].end_ns or 0)
-    live = replace(examined, subjects=tuple(pids), utc_ns=None if begin is None else begin + 600 * 10**9)
+    live = replace(examined, subjects=tuple(pids), utc_ns=10**18)
     assert live.diagnoses[0][0].evidence.process == 1
     named = replace(live, named=2)
     assert {subject.evidence.process for subject, _ in named.diagnoses[: len(pids[1].diagnoses)]} == {2}
-    assert begin is not None
-    assert "10 min ago." in page(live).replace("\u00a0", " ")
-    assert "the page and the JSON" not in page(live)
+
+
+def test_an_incident_of_a_live_host_has_its_age() -> None:
+    line = KernelLine(10**18, "Out of memory: Killed process 77 (java) total-vm:1kB")
+    now_ns = 10**18 + 600 * 10**9
+    live = replace(examination("vm", [KernelLog("host", now_ns, (line,))]), utc_ns=now_ns)
+    text = re.sub("<[^>]+>", "", page(live)).replace("\u00a0", " ")
+    assert "10 min ago." in text
+    assert "after the start of the evidence" not in text
