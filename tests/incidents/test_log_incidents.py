@@ -423,11 +423,19 @@ def test_a_rise_lasts_until_the_share_is_as_before(
 
 
 @pytest.mark.parametrize("entries", [1500, 9000, 40_000])
-def test_the_line_of_a_rise_is_one_from_its_begin(tmp_path: Path, entries: int) -> None:
+def test_lines_of_a_rise_are_from_its_begin_and_its_end(tmp_path: Path, entries: int) -> None:
     log = stepped(0.02, 0.02, 0.2, entries=entries)
-    [quote] = diagnosed(judged(tmp_path, log), GROWTH).quotes
-    assert "refused" in quote.text
-    assert 0.64 <= quote.number / entries <= 0.72
+    first, last = diagnosed(judged(tmp_path, log), GROWTH).quotes
+    assert "refused" in first.text
+    assert "refused" in last.text
+    assert 0.64 <= first.number / entries <= 0.72
+    assert last.number / entries >= 0.95
+
+
+def test_a_rise_that_continues_has_its_share_at_the_end(tmp_path: Path) -> None:
+    log = stepped(0.0, 0.0, *(step / 100 for step in range(2, 22, 2)), entries=12_000)
+    duration = diagnosed(judged(tmp_path, log), GROWTH).summary.arguments["duration"]
+    assert duration.arguments["last_share"] == pytest.approx(0.2, abs=0.04)
 
 
 def test_errors_of_many_routes_rise_as_one(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ _TOTAL = MessageCode(
     messages=Count, service=str, begin_s=Seconds, before_share=Share, after_share=Share, count=Count,
     duration=Message,
 )  # fmt: skip
-_TO_END = MessageCode("incident.error-growth.to-end", "info")
-_UNTIL = MessageCode("incident.error-growth.until", "info", end_s=Seconds)
+_TO_END = MessageCode("incident.error-growth.to-end", "info", last_share=Share)
+_UNTIL = MessageCode("incident.error-growth.until", "info", end_s=Seconds, last_share=Share)
 _HEALTHY = MessageCode("incident.error-growth.healthy", "info", errors=Count, error_share=Share)
 _FEW = MessageCode("incident.error-growth.few", "info", service=str, blocks=Count, fewest=Count)
 _NONE = MessageCode("incident.error-growth.none", "info", entries=Count)
@@ -63,19 +63,20 @@ _SHOWN: Final = 160
 class Growth:
     """The rise of a message in a service.
 
-    The share was `before`, and `after` is that of all entries from the begin to the end. `line` is one of the
-    message near the begin.
+    The share was `before`, `after` is that of all entries from the begin to the end, and `last` that of the
+    last tenth of them. `lines` are the first and the last of the message in this time that are retained.
     """
 
     service: Service
     message: ErrorMessage
     before: float
     after: float
+    last: float
     begin_ns: int
     end_ns: int
     lasts: bool
     count: int
-    line: LogLine
+    lines: tuple[LogLine, ...]
 
     @property
     def added(self) -> float:
@@ -123,10 +124,13 @@ class ErrorGrowth(Incident[ApplicationLog]):
             before_share=largest.before,
             after_share=largest.after,
             count=largest.count,
-            duration=_TO_END() if largest.lasts else _UNTIL(end_s=end_s),
+            duration=_TO_END(last_share=largest.last)
+            if largest.lasts
+            else _UNTIL(end_s=end_s, last_share=largest.last),
             others=others,
         )
-        quotes = evidence.quotes(rise.line for rise in rises[:_MOST_LINES])
+        lines = [line for rise in rises for line in rise.lines]
+        quotes = evidence.quotes(lines[:_MOST_LINES])
         return self.diagnosis("warning", "high", summary, (largest.begin_ns, largest.end_ns), quotes)
 
 
@@ -212,17 +216,22 @@ def _growth(service: Service, message: ErrorMessage, slot_ns: int, tests: int) -
         begin_ns = max(service.begin_ns, blocks[change.at].slots[0] * slot_ns)
         end_ns = min(service.end_ns, (blocks[end - 1].slots[-1] + 1) * slot_ns)
         after = count / sum(block.entries for block in blocks[change.at : end])
-        line = _line(message, begin_ns)
+        tenth = range(end - max(1, (end - change.at) // 10), end)
+        last = sum(counts[block] for block in tenth) / sum(blocks[block].entries for block in tenth)
+        lines = _lines(message, begin_ns, end_ns)
         lasts = end == len(blocks)
-        growth = Growth(service, message, change.before, after, begin_ns, end_ns, lasts, count, line)
+        growth = Growth(service, message, change.before, after, last, begin_ns, end_ns, lasts, count, lines)
         if count >= FEWEST and (best is None or growth.added > best.added):
             best = growth
     return best
 
 
-def _line(message: ErrorMessage, begin_ns: int) -> LogLine:
-    """The first line from the begin on, of those that are retained."""
-    return next((line for at_ns, line in message.lines if at_ns >= begin_ns), message.lines[-1][1])
+def _lines(message: ErrorMessage, begin_ns: int, end_ns: int) -> tuple[LogLine, ...]:
+    """The first and the last line in this time, of those that are retained; the last of all without any."""
+    inside = [line for at_ns, line in message.lines if begin_ns <= at_ns <= end_ns]
+    if len(inside) < 2:
+        return (inside[0] if inside else message.lines[-1][1],)
+    return inside[0], inside[-1]
 
 
 PART = ErrorGrowth
