@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+import time
 import venv
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,33 @@ def measured(tmp_path: Path, levels: dict[str, dict[str, object]]) -> dict[str, 
 
 def call(function: str, **more: object) -> dict[str, object]:
     return {"workload.python.call": f"functions:{function}", **more}
+
+
+def test_a_slow_function_ends_at_the_limit_of_the_load(tmp_path: Path) -> None:
+    """The data set, which the load makes, has another limit."""
+    slow = {"limits.prepare": "60s", "limits.load_slack": "1s"}
+    began = time.monotonic()
+    trials = measured(
+        tmp_path,
+        {
+            "function": {
+                **slow,
+                "workload.python": {"code": "import time; time.sleep(30)", "data": "data = 1"},
+            },
+            "setup": {
+                **slow,
+                "workload.python": {
+                    "code": "pass", "data": "data = 1", "setup": "import time; time.sleep(2)",
+                },
+            },
+        },
+    )  # fmt: skip
+    assert time.monotonic() - began < 30
+    assert {level: trial["status"] for level, trial in trials.items()} == {
+        "function": "timed-out",
+        "setup": "ok",
+    }
+    assert "within its limit of 1.2 s" in trials["function"]["reason"]
 
 
 def test_functions_are_measured_whatever_they_leave_behind(tmp_path: Path) -> None:

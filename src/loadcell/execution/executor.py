@@ -20,7 +20,15 @@ from typing import Literal, Protocol
 from loadcell.linux.process import LineReader, Session, end_session, plain_environment
 from loadcell.model import jvm_samples
 from loadcell.model.json import JsonObject
-from loadcell.model.load_result import Failed, Finished, LoadedData, LoadEvent, LoadResult, read_event
+from loadcell.model.load_result import (
+    Failed,
+    Finished,
+    LaidOut,
+    LoadedData,
+    LoadEvent,
+    LoadResult,
+    read_event,
+)
 from loadcell.model.message import MessageCode, MessageError
 from loadcell.plan import rate, secrets
 from loadcell.plan.model import BOUNDS, Group, Load, Resolved
@@ -238,11 +246,13 @@ def _ignore(_: object) -> None:
 class LoadHooks:
     """Companions of a load: its time limit, and functions that are called while it is made.
 
+    `laid_out_limit_s` is the limit from the event `LaidOut` on, of a load that makes its data itself.
     `on_tick` is called some ten times a second, `on_start` once, with the id of the process that will make
     the load and has not begun to. `on_output` takes each line of its standard error.
     """
 
     limit_s: float
+    laid_out_limit_s: float | None = None
     on_event: OnEvent = _ignore
     on_output: Callable[[str], None] = _ignore
     on_tick: Callable[[], None] = lambda: None
@@ -313,7 +323,8 @@ class WorkerExecutor:
     def _execute(
         self, mode: Literal["run", "prepare"], order: LoadOrder, hooks: LoadHooks
     ) -> LoadResult | LoadedData:
-        deadline = time.monotonic() + hooks.limit_s
+        limit_s = hooks.limit_s
+        deadline = time.monotonic() + limit_s
         process = self._process = subprocess.Popen(
             (*order.prefix, *self._command),
             stdin=subprocess.PIPE,
@@ -346,11 +357,14 @@ class WorkerExecutor:
                         last = event
                     else:
                         hooks.on_event(event)
+                    if isinstance(event, LaidOut) and hooks.laid_out_limit_s is not None:
+                        limit_s = hooks.laid_out_limit_s
+                        deadline = min(deadline, time.monotonic() + limit_s)
                 lines.clear()
                 hooks.on_tick()
                 now = time.monotonic()
                 if now > deadline:
-                    raise LoadTimeoutError(hooks.limit_s)
+                    raise LoadTimeoutError(limit_s)
                 if asked_at is None and hooks.stop_asked():
                     asked_at = now
                     process.terminate()

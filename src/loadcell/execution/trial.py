@@ -214,7 +214,9 @@ class TrialRun:
     def _load(self, target: Target[Any]) -> LoadResult:
         """Warm-up and measurement, by the executor; the engine reports the phases."""
         resolved = self._resolved
-        limit_s = float(resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack)
+        limit_s = load_limit_s = float(
+            resolved.load.warmup + resolved.load.duration + resolved.limits.load_slack
+        )
         if self._workload.lays_out:
             limit_s += float(resolved.limits.prepare)
         with self._phases.step("warmup", None, breakable=False), ExitStack() as stack:
@@ -251,7 +253,7 @@ class TrialRun:
                 self.context.progress.note(why, key=why.code)
             try:
                 with trial_source.profiling(self.sampler, target, self.writer.output, limit_s):
-                    hooks = self._hooks(limit_s, self._on_event)
+                    hooks = replace(self._hooks(limit_s, self._on_event), laid_out_limit_s=load_limit_s)
                     self._management.start()
                     if (sampler := self.sampler) is not None and target.in_worker:
                         hooks = replace(hooks, on_start=lambda pid: sampler.attach([pid], by_thread=True))

@@ -363,6 +363,13 @@ class RetainedFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LaidOut:
+    """The load has made what it needs: from now on its own time counts, without the limit of the data."""
+
+    type: Literal["laid-out"] = "laid-out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
     """The work is done: the last line."""
 
@@ -392,7 +399,9 @@ class Failed:
     error: FailureReason
 
 
-LoadEvent = Pinned | Connected | Ready | PhaseBegan | Interval | Trouble | LoadingProgress | RetainedFiles
+LoadEvent = (
+    Pinned | Connected | Ready | PhaseBegan | Interval | Trouble | LoadingProgress | RetainedFiles | LaidOut
+)
 _Line = Annotated[LoadEvent | Finished | Failed, Field(discriminator="type")]
 
 

@@ -246,7 +246,7 @@ class Workload(UsedPart[Opts], ABC):
     @property
     def lays_out(self) -> bool:
         """True if the load itself makes what it needs before it begins: that may take as long as
-        `limits.prepare` allows.
+        `limits.prepare` allows. The event `LaidOut` ends this time.
         """
         return False
 

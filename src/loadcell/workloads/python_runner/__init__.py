@@ -100,6 +100,9 @@ class Course:
                     self._profiling.take(line)
                 if line["type"] == "started":
                     curve.processes.append(line["process"])
+                elif line["type"] == "set-up":
+                    if self._profiling is None:  # a profiler may take long to write what it found
+                        say(json.dumps({"type": "laid-out"}))
                 elif line["type"] == "span":
                     spans.add(line["name"], line["begin"], line["end"])
                 elif account.take(line, say):

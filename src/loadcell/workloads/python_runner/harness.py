@@ -6,6 +6,7 @@ the standard library of Python 3.11 or later. What the function prints goes to s
 Lines of JSON on standard output, times in nanoseconds of CLOCK_MONOTONIC:
 
 - `{"type": "started", "process"}`: the first line.
+- `{"type": "set-up"}`: from now on only the function is called.
 - `{"type": "span", "name", "begin", "end"}`: a step, or a call of a marked function, which has begun
   (`end` null) or ended; lines with the same name and begin are of one span.
 - `{"type": "ready", "process", ...}`: the code is set up, the number of calls of a sample is calibrated.
@@ -1029,6 +1030,7 @@ def measure(order: Order, lines: Lines) -> None:
     if not order.gc:
         gc.disable()
     scheduled = bool(order.arrivals)
+    lines.say(type="set-up")
     limit = shortest_ns()
     calls = 1 if scheduled else calibrate(loops[0], limit)
     overheads = []
