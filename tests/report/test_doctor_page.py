@@ -93,4 +93,4 @@ def test_an_incident_of_a_live_host_has_its_age() -> None:
     live = replace(examination("vm", [KernelLog("host", now_ns, (line,))]), utc_ns=now_ns)
     text = re.sub("<[^>]+>", "", page(live)).replace("\u00a0", " ")
     assert "10 min ago." in text
-    assert "after the start of the evidence" not in text
+    assert "after the first time in the evidence" not in text
