@@ -54,15 +54,17 @@ def test_each_profile_has_a_trial_and_the_report_shows_all(tmp_path: Path) -> No
         "Flame graph of allocations",
         "allocated in 1 s",
         "Most bytes by class",
-        "live objects had",
-        "Classes with the largest growth",
     ):
         assert text in report
+    # a service that has served before may have as many objects as then
+    has_grown = "live objects had" in report
+    assert has_grown or "no class had more live objects" in report
+    assert ("Classes with the largest growth" in report) == has_grown
     shown = loadcell(tmp_path, "show", OUT, "profile-jvm-classes-baseline").stdout
     assert "classes-before.txt" in shown
     assert "classes-after.txt" in shown
     shown = loadcell(tmp_path, "show", OUT).stdout
-    assert "Classes with the largest growth" in shown
+    assert ("Classes with the largest growth" in shown) == has_grown
     assert "show allocations by function" in shown
 
 

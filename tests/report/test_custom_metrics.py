@@ -52,7 +52,7 @@ def test_they_are_called_what_they_are_and_one_of_a_plans_own_by_its_name() -> N
     [(12.0, (12.0,), "12"), (12.0, (11.5, 12.5), "12.00"), (4598.26, (4598.26,), "4,598")],
 )
 def test_what_is_counted_is_whole(value: float, repeats: tuple[float, ...], written: str) -> None:
-    assert values.metric_value(value, repeats) == written
+    assert values.counted_value(value, repeats) == written
 
 
 def test_a_few_stand_beside_throughput_under_their_names(tmp_path: Path) -> None:

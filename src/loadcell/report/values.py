@@ -4,7 +4,7 @@ Metrics of a workload, tool or monitor: names and formats.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loadcell.analysis import figure_values
@@ -94,10 +94,14 @@ def metric_name(metric: str, texts: Texts) -> str:
 
 
 def metric_value(metric: str, value: float, treatment: Treatment) -> str:
-    """Format of a value: sizes with unit, counts (retransmits) in full, others by their first digits."""
+    """Format of a value of a metric: sizes with their unit."""
     if figure_values.is_size(metric, treatment.trials):
         return numbers.size(value)
-    repeats = treatment.figures[metric].values
+    return counted_value(value, treatment.figures[metric].values)
+
+
+def counted_value(value: float, repeats: Iterable[float]) -> str:
+    """Format of a value: counts (retransmits) in full, everything else by its first digits."""
     counted = value == round(value) and all(repeat == round(repeat) for repeat in repeats)
     return numbers.whole(value) if counted else numbers.rate(value)
 
