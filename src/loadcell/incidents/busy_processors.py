@@ -94,30 +94,27 @@ class BusyProcessors(Incident[Processors]):
 
 
 def _seen(evidence: Processors) -> Message:
-    names = [_PROCESS(name=use.name, used_share=use.share, count=use.processes) for use in evidence.busiest]
-    common = {
-        "busy_share": evidence.busy_share,
-        "cores": evidence.cores,
-        "interval_s": evidence.interval_s,
-        "names": names or [_NONE(least_share=LEAST_SHARE)],
-    }
     if evidence.steal_share >= STEAL_SHARE:
-        return _STEAL(**common, steal_share=evidence.steal_share)
-    if evidence.waited_share is None:
-        return _SEEN_WITHOUT(**common, runnable=evidence.runnable)
-    return _SEEN(**common, runnable=evidence.runnable, wait_share=evidence.waited_share)
+        return _message(_STEAL, evidence)
+    return _message(_SEEN_WITHOUT if evidence.waited_share is None else _SEEN, evidence)
 
 
 def _healthy(evidence: Processors) -> Message:
-    common = {
-        "busy_share": evidence.busy_share,
-        "cores": evidence.cores,
-        "interval_s": evidence.interval_s,
-        "runnable": evidence.runnable,
-    }
-    if evidence.waited_share is None:
-        return _HEALTHY_WITHOUT(**common)
-    return _HEALTHY(**common, wait_share=evidence.waited_share)
+    return _message(_HEALTHY_WITHOUT if evidence.waited_share is None else _HEALTHY, evidence)
+
+
+def _message(code: MessageCode, evidence: Processors) -> Message:
+    """A message with those of the values that its code names."""
+    names = [_PROCESS(name=use.name, used_share=use.share, count=use.processes) for use in evidence.busiest]
+    return code.pick(
+        busy_share=evidence.busy_share,
+        steal_share=evidence.steal_share,
+        wait_share=evidence.waited_share,
+        cores=evidence.cores,
+        interval_s=evidence.interval_s,
+        runnable=evidence.runnable,
+        names=names or [_NONE(least_share=LEAST_SHARE)],
+    )
 
 
 PART = BusyProcessors

@@ -148,11 +148,14 @@ def metrics_table(context: ReportContext) -> Table | None:
     if len(names) <= MOST_METRICS:
         return None
     factors, note = factor_columns(context), texts("table.own-figures.note")
+    numbered = [
+        Column(texts("column.number"), figure=True),
+        *(Column(name, figure=numeric) for _, name, numeric in factors),
+        *([] if factors else [Column(texts("column.treatment"))]),
+    ]
     if len(names) <= _MOST_COLUMNS and len(context.analysis.treatments) > 1:
         columns = [
-            Column(texts("column.number"), figure=True),
-            *(Column(name, figure=numeric) for _, name, numeric in factors),
-            *([] if factors else [Column(texts("column.treatment"))]),
+            *numbered,
             *(Column(metric_name(name, texts), figure=True, keep=True) for name in names),
         ]
         rows = [
@@ -164,9 +167,7 @@ def metrics_table(context: ReportContext) -> Table | None:
         ]
         return Table("table-own-figures", texts("table.own-figures"), *without_empty(columns, rows), note)
     columns = [
-        Column(texts("column.number"), figure=True),
-        *(Column(name, figure=numeric) for _, name, numeric in factors),
-        *([] if factors else [Column(texts("column.treatment"))]),
+        *numbered,
         Column(texts("column.figure-name"), keep=True),
         Column(texts("axis.median"), figure=True),
         Column(texts("column.repeats"), figure=True, many=True, spare=True),

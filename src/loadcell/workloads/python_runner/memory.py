@@ -96,7 +96,7 @@ class MemoryCurve(threading.Thread):
 
 
 class Spans:
-    """Spans on the curve of a load: the harness tells of begins and ends."""
+    """Steps and marked calls of a load, from the lines in which the harness reports their begin and end."""
 
     def __init__(self) -> None:
         self._ends_ns: dict[tuple[str, int], int | None] = {}
