@@ -21,6 +21,8 @@ _MAPPED: Final = re.compile(
     r"^([0-9a-f]+-[0-9a-f]+) \S+ \S+ \S+ \d+ +(/\S*/hsperfdata_[^/]+/\d+)( \(deleted\))?$", re.MULTILINE
 )
 _LIBRARY: Final = "/libjvm.so"
+#: Programs that become a JVM within their first moments.
+_LAUNCHERS: Final = frozenset({"java", "jsvc"})
 #: Characters of the maps of a process that are read: one of 10,000 mappings has 1 MB.
 _MOST_CHARACTERS: Final = 16 << 20
 
@@ -71,6 +73,12 @@ def inspect(pid: int, root: Path = procfs.ROOT) -> JavaProcess | None:
     if _LIBRARY not in maps:
         return None
     return JavaProcess(pid, lack=Lack.STALE if leftover(pid, root) else Lack.OFF)
+
+
+def is_launcher(pid: int, root: Path = procfs.ROOT) -> bool:
+    """True of a process whose program starts a JVM in it."""
+    program = procfs.link(pid, "exe", root)
+    return program is not None and program.name in _LAUNCHERS
 
 
 def runs_library(pid: int, root: Path = procfs.ROOT) -> bool:

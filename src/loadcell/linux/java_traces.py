@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from loadcell.linux import gc_log_files, process_files, procfs
-from loadcell.linux.java_processes import namespace_pid, runs_library
+from loadcell.linux.java_processes import is_launcher, namespace_pid, runs_library
 from loadcell.linux.procfs import ProcessStat
 
 _ERROR_FILE: Final = re.compile(r"-XX:ErrorFile=(?P<path>.+)")
@@ -33,7 +33,6 @@ _MOST_DUMPS: Final = 10
 _TICK_S: Final = 2.0
 #: A JVM needs longer than this from its start to an error; the start of a process is a time in ticks.
 _LEAST_LIFE_S: Final = 0.05
-_LAUNCHERS: Final = frozenset({"java", "jsvc"})
 
 
 @dataclass(frozen=True)
@@ -225,8 +224,7 @@ def _of_process(process: ProcessStat, root: Path) -> JavaTraces:
 
 def _is_jvm(pid: int, root: Path) -> bool:
     """True of a JVM; a shell or `timeout` can have the options of one on its command line."""
-    program = procfs.link(pid, "exe", root)
-    return (program is not None and program.name in _LAUNCHERS) or runs_library(pid, root)
+    return is_launcher(pid, root) or runs_library(pid, root)
 
 
 def _mounts(pid: int, root: Path) -> tuple[Path, Path] | None:

@@ -18,8 +18,6 @@ FOREIGN = MessageCode("doctor.pid.foreign", pid=str, user=str)
 NO_JVM = MessageCode("doctor.pid.no-jvm", pid=str, name=str)
 NO_JVM_ABOVE = MessageCode("doctor.pid.no-jvm-above", pid=str, name=str, pids=list)
 
-#: Programs that become a JVM within their first moments.
-_LAUNCHERS: Final = frozenset({"java", "jsvc"})
 _MOST_NAMED: Final = 5
 
 
@@ -67,9 +65,7 @@ def _hangs(pid: int, root: Path) -> bool:
 
 def is_jvm(pid: int, root: Path = procfs.ROOT) -> bool:
     """True of a JVM, and of one that starts."""
-    program = procfs.link(pid, "exe", root)
-    is_launcher = program is not None and program.name in _LAUNCHERS
-    return is_launcher or java_processes.inspect(pid, root) is not None
+    return java_processes.is_launcher(pid, root) or java_processes.inspect(pid, root) is not None
 
 
 def _is_hidden(pid: int) -> bool:
